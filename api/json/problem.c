@@ -48,6 +48,10 @@ ep_status ep_problem_from_error(ep_problem *problem, const ep_error *error) {
                         error->message[0] ? error->message : ep_status_text(error->status));
 }
 
+ep_status ep_problem_to_error(const ep_problem *problem, ep_error *error) {
+  return ep_fail_at(error, problem->status, problem->errors[0].pointer, "%s", problem->detail);
+}
+
 void ep_problem_errors_write(ep_writer *writer, const ep_problem_error *error, int count) {
   for (int i = 0; i < count; i++) {
     ep_writer_open(writer, '{');

@@ -33,6 +33,8 @@ ep_status ep_problem_set(ep_problem *problem, ep_status status, const char *form
 ep_status ep_problem_fail_memory(ep_problem *problem);
 
 ep_status ep_problem_from_error(ep_problem *problem, const ep_error *error);
+/* Its detail, and the pointer of its first error. */
+ep_status ep_problem_to_error(const ep_problem *problem, ep_error *error);
 
 /* {"type":"about:blank"-style
  * URI,"title":…,"status":422,"detail":…,"instance":…,"errors":[{"pointer":…,"detail":…}]}

@@ -159,8 +159,14 @@ ep_status ep_job_spec_parse(const char *text, size_t bytes, ep_job_spec **out,
   return text_parse(text, bytes, false, out, problem);
 }
 
-ep_status ep_job_spec_load(const char *text, size_t bytes, ep_job_spec **out, ep_problem *problem) {
-  return text_parse(text, bytes, true, out, problem);
+ep_status ep_job_spec_load(const char *text, size_t bytes, ep_job_spec **out, ep_error *error) {
+  *out = NULL;
+  ep_problem *problem = calloc(1, sizeof *problem);
+  if (!problem) return ep_fail_memory(error);
+  ep_status status = text_parse(text, bytes, true, out, problem);
+  if (status != EP_OK) ep_fail(error, status, "the stored spec: %s", problem->detail);
+  free(problem);
+  return status;
 }
 
 char *ep_job_spec_format(const ep_job_spec *spec) {

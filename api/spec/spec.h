@@ -30,7 +30,7 @@ ep_status ep_job_spec_parse(const char *text, size_t bytes, ep_job_spec **out, e
 
 /* The same of a spec that was stored, by an earlier version perhaps: its name and its tags may have
  * characters that do not show, which are refused since, and its target an index in quotes. */
-ep_status ep_job_spec_load(const char *text, size_t bytes, ep_job_spec **out, ep_problem *problem);
+ep_status ep_job_spec_load(const char *text, size_t bytes, ep_job_spec **out, ep_error *error);
 
 /* The whole spec as JSON text, all defaults filled in; parsing it again gives the same spec.
  * The caller owns the text (free). NULL when memory is short. */

@@ -110,20 +110,6 @@ static void axis_read(ep_field_reader *reader, const json_t *value, ep_sweep_axi
   ep_field_reader_leave(reader, place);
 }
 
-/* Whether one of two pointers leads through the other. */
-bool ep_pointers_overlap(const char *a, const char *b) {
-  size_t length = strlen(a) < strlen(b) ? strlen(a) : strlen(b);
-  const char *longer = strlen(a) < strlen(b) ? b : a;
-  return strncmp(a, b, length) == 0 && (longer[length] == 0 || longer[length] == '/');
-}
-
-bool ep_sweep_field_varies(const ep_sweep_spec *sweep, const char *field) {
-  for (int i = 0; i < sweep->axes_count; i++)
-    for (int p = 0; p < sweep->axes[i].pointers_count; p++)
-      if (ep_pointers_overlap(field, sweep->axes[i].pointers[p])) return true;
-  return false;
-}
-
 static void overlap_check(ep_field_reader *reader, const ep_sweep_spec *sweep,
                           const char *pointer) {
   for (int i = 0; i < sweep->axes_count; i++)

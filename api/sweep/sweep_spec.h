@@ -74,8 +74,7 @@ ep_status ep_sweep_spec_parse(const char *text, size_t bytes, ep_sweep_spec **ou
 ep_status ep_sweep_request_read(const struct json_t *request, ep_sweep_spec **out,
                                 ep_problem *problem);
 /* The same of a text that ep_sweep_spec_format wrote: its values are not checked again. */
-ep_status ep_sweep_spec_load(const char *text, size_t bytes, ep_sweep_spec **out,
-                             ep_problem *problem);
+ep_status ep_sweep_spec_load(const char *text, ep_sweep_spec **out, ep_error *error);
 /* The folds and repeats of a job's spec: one point, whose parts they are. */
 ep_status ep_sweep_of_job(const char *text, size_t bytes, ep_sweep_spec **out, ep_problem *problem);
 /* All of it as JSON text, the caller's (free). NULL: memory is short. */

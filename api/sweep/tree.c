@@ -1,3 +1,5 @@
+#include <string.h>
+
 #include "api/sweep/sweep_json.h"
 
 static void object_write(ep_writer *writer, const json_t *object) {
@@ -35,4 +37,18 @@ void ep_tree_write(ep_writer *writer, const json_t *tree) {
     ep_writer_boolean(writer, json_is_true(tree));
   else
     ep_writer_null(writer);
+}
+
+/* Whether one of two pointers leads through the other. */
+bool ep_pointers_overlap(const char *a, const char *b) {
+  size_t length = strlen(a) < strlen(b) ? strlen(a) : strlen(b);
+  const char *longer = strlen(a) < strlen(b) ? b : a;
+  return strncmp(a, b, length) == 0 && (longer[length] == 0 || longer[length] == '/');
+}
+
+bool ep_sweep_field_varies(const ep_sweep_spec *sweep, const char *field) {
+  for (int i = 0; i < sweep->axes_count; i++)
+    for (int p = 0; p < sweep->axes[i].pointers_count; p++)
+      if (ep_pointers_overlap(field, sweep->axes[i].pointers[p])) return true;
+  return false;
 }

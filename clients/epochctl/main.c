@@ -150,7 +150,7 @@ static ep_exit line_run(int argc, char **argv, ep_client *client) {
 }
 
 int main(int argc, char **argv) {
-  static ep_client client; /* some 20 KiB */
+  static ep_client client = {.subcommands = &EP_SUBCOMMANDS}; /* some 20 KiB */
   if (curl_global_init(CURL_GLOBAL_DEFAULT) != 0) {
     fprintf(stderr, "epochctl: libcurl cannot be initialized\n");
     return EP_EXIT_TROUBLE;

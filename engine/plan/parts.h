@@ -4,6 +4,7 @@
 
 #include "api/json/problem.h"
 #include "engine/plan/plan.h"
+#include "kernels/operators/operator.h"
 #include "kernels/plans/work.h"
 
 /* a + b, or INT64_MAX. */
@@ -48,13 +49,24 @@ int64_t ep_plan_piece_rows_least(const ep_parallel *parallel, int64_t rows, bool
 int64_t ep_plan_ranks_bytes(const ep_program *program);
 
 /* Whether a layer looks up rows by the numbers of the data. */
-bool ep_spec_embeds(const ep_job_spec *spec);
+static inline bool ep_spec_embeds(const ep_job_spec *spec) {
+  bool found = false;
+  for (int i = 0; i < spec->layers_count; i++)
+    found = found || spec->layers[i].type == EP_LAYER_EMBEDDING;
+  return found;
+}
 
 /* Which of the model's own layers an op is of: the first where it stands before all. */
-int ep_plan_layer_of(const ep_plan *plan, int op);
+static inline int ep_plan_layer_of(const ep_plan *plan, int op) {
+  int layer = 0;
+  while (layer + 1 < plan->layers_count && plan->value_of[layer] <= op) layer++;
+  return layer;
+}
 
 /* Values of the op's weight and bias. */
-int64_t ep_op_parameters(const ep_op *op);
+static inline int64_t ep_op_parameters(const ep_op *op) {
+  return ep_op_own_weights(op) + ep_op_own_biases(op);
+}
 
 /* What it costs (plan_costs.c); saturated at INT64_MAX. */
 int64_t ep_plan_predict_rows(const ep_plan *plan);

@@ -65,14 +65,6 @@ static ep_optimizer optimizer_make(const ep_job_spec *spec) {
                         .clip_value = (float)spec->clip_value};
 }
 
-/* A layer looks up rows by the data's numbers. */
-bool ep_spec_embeds(const ep_job_spec *spec) {
-  bool found = false;
-  for (int i = 0; i < spec->layers_count; i++)
-    found = found || spec->layers[i].type == EP_LAYER_EMBEDDING;
-  return found;
-}
-
 /* What is known before the layers are: what comes in, and the batches. */
 static void program_start(const ep_job_spec *spec, ep_plan *plan, ep_shape row) {
   const ep_data_shape *shape = &plan->shape;
@@ -246,16 +238,6 @@ void ep_plan_destroy(ep_plan *plan) {
   free(plan->x_scale);
   free(plan->x_shift);
   free(plan);
-}
-
-int64_t ep_op_parameters(const ep_op *op) {
-  return ep_op_own_weights(op) + ep_op_own_biases(op);
-}
-
-int ep_plan_layer_of(const ep_plan *plan, int op) {
-  int layer = 0;
-  while (layer + 1 < plan->layers_count && plan->value_of[layer] <= op) layer++;
-  return layer;
 }
 
 static void name_put(const ep_job_spec *spec, int layer, ep_layer_name out) {

@@ -211,3 +211,10 @@ ep_status ep_plot_shown_find(const ep_plot_model *model, const char *name, int64
   ep_writer_member_string(writer, "class", label);
   return EP_OK;
 }
+
+void ep_plot_numbers_write(ep_writer *writer, const char *key, const double *values,
+                           int64_t count) {
+  ep_writer_member_open(writer, key, '[');
+  for (int64_t i = 0; i < count; i++) ep_writer_number(writer, values[i]);
+  ep_writer_close(writer, ']');
+}

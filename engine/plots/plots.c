@@ -121,10 +121,3 @@ ep_status ep_plot_write(const ep_plot_model *model, const char *job, const ep_pl
   ep_writer_close(writer, '}');
   return status;
 }
-
-void ep_plot_numbers_write(ep_writer *writer, const char *key, const double *values,
-                           int64_t count) {
-  ep_writer_member_open(writer, key, '[');
-  for (int64_t i = 0; i < count; i++) ep_writer_number(writer, values[i]);
-  ep_writer_close(writer, ']');
-}

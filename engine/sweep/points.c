@@ -1,43 +1,11 @@
 /* points.c: which training is next. */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "engine/sweep/runner.h"
 #include "engine/training/trainer.h"
 
 enum { LOOK_MS = 250 }; /* how often a thread that waits for helpers says that the sweep goes on */
-
-ep_status ep_sweep_room_make(ep_sweep_runner *runner, int64_t number, ep_error *error) {
-  if (number <= runner->capacity) return EP_OK;
-  int64_t capacity = runner->capacity > 0 ? runner->capacity : 1024;
-  while (capacity < number) capacity *= 2;
-  ep_trial_record *records = realloc(runner->records, (size_t)capacity * sizeof *records);
-  if (records) runner->records = records;
-  bool *done = realloc(runner->done, (size_t)capacity * sizeof *done);
-  if (done) runner->done = done;
-  uint8_t *holder = realloc(runner->holder, (size_t)capacity * sizeof *holder);
-  if (holder) runner->holder = holder;
-  if (!records || !done || !holder) return ep_fail_memory(error);
-  const size_t grown = (size_t)(capacity - runner->capacity);
-  memset(done + runner->capacity, 0, grown * sizeof *done);
-  memset(holder + runner->capacity, 0, grown * sizeof *holder);
-  runner->capacity = capacity;
-  return EP_OK;
-}
-
-void ep_sweep_record_begin(const ep_trial_point *point, ep_trial_record *out) {
-  *out = (ep_trial_record){.number = point->number,
-                           .trial = point->trial,
-                           .epochs = point->epochs,
-                           .part = (int32_t)point->part};
-  memcpy(out->point, point->point, sizeof out->point);
-  out->metric = out->test_seconds = NAN;
-  out->epoch_microseconds = out->samples_per_second = NAN;
-  for (int split = 0; split < EP_SPLIT_COUNT; split++)
-    for (int metric = 0; metric < EP_METRIC_COUNT; metric++) out->metrics[split][metric] = NAN;
-}
 
 /* Whether the next training is of this device. "cuda" is any of them. */
 static void device_look(ep_sweep_runner *runner) {
@@ -122,14 +90,6 @@ void ep_sweep_points_take(ep_sweep_runner *runner, ep_trial_point *out, int64_t 
   runner->points_count -= count;
   for (int64_t i = 0; i < count; i++)
     if (out[i].number > runner->named) runner->named = out[i].number;
-}
-
-struct timespec ep_sweep_deadline(int milliseconds) {
-  struct timespec until;
-  clock_gettime(CLOCK_MONOTONIC, &until);
-  until.tv_nsec += milliseconds * 1000000L;
-  if (until.tv_nsec >= 1000000000L) until.tv_sec++, until.tv_nsec -= 1000000000L;
-  return until;
 }
 
 /* Until something is told, or it is time to say that the sweep goes on: nobody else does where all

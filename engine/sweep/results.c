@@ -126,3 +126,17 @@ ep_status ep_sweep_results_send(ep_sweep_runner *runner, bool all, ep_error *err
   pthread_mutex_unlock(&runner->out);
   return status;
 }
+
+void ep_sweep_alive(void *context) {
+  ep_sweep_runner *runner = context;
+  const ep_train_sink *sink = &runner->run->shared.sink;
+  ep_error error = {0};
+  if (pthread_mutex_trylock(&runner->out) != 0) return;
+  if (sink->alive) sink->alive(sink->context);
+  pthread_mutex_unlock(&runner->out);
+  ep_status status = ep_sweep_results_send(runner, false, &error);
+  if (status == EP_OK || runner->search) return; /* told again with the next result */
+  pthread_mutex_lock(&runner->mutex);
+  ep_sweep_stop(runner, status, &error); /* a helper has them no more */
+  pthread_mutex_unlock(&runner->mutex);
+}

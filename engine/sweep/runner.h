@@ -1,5 +1,6 @@
-/* runner.h: a sweep that is under way, for the files of this room: setup.c makes it, points.c names
- * what is to be trained, sweep.c and population.c train it, results.c puts the results in order.
+/* runner.h: a sweep that is under way, for the files of this folder: setup.c makes it, points.c
+ * names what is to be trained, trial.c and population.c train it, results.c puts the results in
+ * order, and runner.c is what they all need. sweep.c has the threads.
  * sharing.c hands points to other workers; help.c is the sweep as such a worker sees it: without a
  * search and a file. */
 #ifndef EP_ENGINE_SWEEP_RUNNER_H
@@ -69,6 +70,26 @@ typedef struct {
   double sent_seconds; /* when */
 } ep_sweep_runner;
 
+/* runner.c. Whether the sweep is to stop, and why: EP_CANCELLED, EP_PAUSED. */
+ep_status ep_sweep_stop_check(const ep_sweep_run *run, ep_error *error);
+/* Whether max_seconds are over, or the sweep is to stop: then nothing more begins. */
+bool ep_sweep_stops(ep_sweep_runner *runner);
+/* The mutex is held: looks whether that is so. */
+void ep_sweep_stops_look(ep_sweep_runner *runner);
+/* The mutex is held: nothing more begins. The first reason stays. */
+void ep_sweep_stop(ep_sweep_runner *runner, ep_status status, const ep_error *error);
+/* The mutex is held. Room for the record of that number. */
+ep_status ep_sweep_room_make(ep_sweep_runner *runner, int64_t number, ep_error *error);
+/* So long from now, for a condition; less than a second. */
+struct timespec ep_sweep_deadline(int milliseconds);
+/* A point as a record without results. */
+void ep_sweep_record_begin(const ep_trial_point *point, ep_trial_record *out);
+/* The mutex is held. How many points helpers have. */
+int64_t ep_sweep_helpers_have(const ep_sweep_runner *runner);
+/* The mutex is held. The sweep's workers as of shares.h, this one first: [EP_LIMIT_SWEEP_WORKERS +
+ * 1]; places: whose each is, [EP_LIMIT_SWEEP_WORKERS + 1], -1 for this one. */
+int ep_sweep_workers_list(const ep_sweep_runner *runner, ep_share_worker *workers, int *places);
+
 /* setup.c. A helper has neither search nor file: run->folder is NULL. deinit is safe after a failed
  * init. */
 ep_status ep_sweep_runner_init(ep_sweep_runner *runner, const ep_sweep_run *run, ep_error *error);
@@ -81,6 +102,9 @@ ep_status ep_sweep_result_put(ep_sweep_runner *runner, const ep_trial_record *re
 /* Not held: writes and tells the results that are in order, if it is time or if `all`. While the
  * disk refuses them it waits, unless the sweep is to stop. */
 ep_status ep_sweep_results_send(ep_sweep_runner *runner, bool all, ep_error *error);
+/* Signs of life of a runner, of whichever thread comes first, and results that came just after
+ * others. */
+void ep_sweep_alive(void *runner);
 /* Syncs the file, at the end; tried again as long as the disk refuses, as results are. */
 ep_status ep_sweep_results_sync(ep_sweep_runner *runner, ep_error *error);
 enum { EP_SWEEP_DISK_TRIES = 3 }; /* at what must be read: it may stumble once */
@@ -88,9 +112,8 @@ enum { EP_SWEEP_DISK_TRIES = 3 }; /* at what must be read: it may stumble once *
  * the sweep is to stop. */
 ep_status ep_sweep_disk_wait(const ep_sweep_run *run, ep_error *error);
 
-/* points.c. The mutex is held. Room for the record of that number. */
-ep_status ep_sweep_room_make(ep_sweep_runner *runner, int64_t number, ep_error *error);
-/* Names points until so many are nobody's, or no more can be named. Returns how many there are. */
+/* points.c. The mutex is held. Names points until so many are nobody's, or no more can be named.
+ * Returns how many there are. */
 int64_t ep_sweep_points_fill(ep_sweep_runner *runner, int64_t most);
 /* The next points, out of those: [count]. */
 void ep_sweep_points_take(ep_sweep_runner *runner, ep_trial_point *out, int64_t count);
@@ -103,33 +126,15 @@ bool ep_sweep_training_take(ep_sweep_runner *runner, bool waits, ep_trial_record
 /* Several, of this worker's populations: its share of what is known, `most` at most; 0: none is
  * left. records: [most]. The mutex is not held. */
 int64_t ep_sweep_trainings_take(ep_sweep_runner *runner, ep_trial_record *records, int64_t most);
-/* So long from now, for a condition; less than a second. */
-struct timespec ep_sweep_deadline(int milliseconds);
-/* A point as a record without results. */
-void ep_sweep_record_begin(const ep_trial_point *point, ep_trial_record *out);
 
-/* sharing.c. The mutex is held. How many points helpers have. */
-int64_t ep_sweep_helpers_have(const ep_sweep_runner *runner);
-/* The sweep's workers as of shares.h, this one first: [EP_LIMIT_SWEEP_WORKERS + 1]; places: whose
- * each is, [EP_LIMIT_SWEEP_WORKERS + 1], -1 for this one. */
-int ep_sweep_workers_list(const ep_sweep_runner *runner, ep_share_worker *workers, int *places);
-/* Begins and ends the sharing of a sweep, which has a thread then. No mutex is held. */
+/* sharing.c. Begins and ends the sharing of a sweep, which has a thread then. No mutex is held. */
 bool ep_sweep_sharing_begin(ep_sweep_runner *runner, pthread_t *thread);
 void ep_sweep_sharing_end(ep_sweep_runner *runner, pthread_t thread, bool threaded);
 
-/* sweep.c. The mutex is held: nothing more begins. The first reason stays. */
-void ep_sweep_stop(ep_sweep_runner *runner, ep_status status, const ep_error *error);
-/* The mutex is held: looks whether that is so. */
-void ep_sweep_stops_look(ep_sweep_runner *runner);
-/* Signs of life of a runner, of whichever thread comes first, and results that came just after
- * others. */
-void ep_sweep_alive(void *runner);
-/* Trains all there is, on all threads. */
+/* sweep.c. Trains all there is, on all threads. */
 void ep_sweep_run_all(ep_sweep_runner *runner);
-/* Whether the sweep is to stop, and why: EP_CANCELLED, EP_PAUSED. */
-ep_status ep_sweep_stop_check(const ep_sweep_run *run, ep_error *error);
 
-/* sweep.c. Trains one trial; the record says how it ended. EP_DEVICE, EP_CANCELLED, EP_PAUSED:
+/* trial.c. Trains one trial; the record says how it ended. EP_DEVICE, EP_CANCELLED, EP_PAUSED:
  * there is no result. */
 ep_status ep_sweep_trial_train(ep_sweep_runner *runner, ep_trial_record *record, ep_error *error);
 /* A rung of ASHA ends before the job's last epoch; 0 = the trial has all of them. */
@@ -143,8 +148,5 @@ ep_status ep_sweep_population_train(ep_sweep_runner *runner, ep_trial_record *re
                                     int64_t count, ep_error *error);
 /* Whether nothing of the training is decided on the host. */
 bool ep_sweep_population_takes(const ep_job_spec *spec);
-
-/* sweep.c. Whether max_seconds are over, or the sweep is to stop: then nothing more begins. */
-bool ep_sweep_stops(ep_sweep_runner *runner);
 
 #endif

@@ -5,7 +5,7 @@
 
 #include "engine/data/datasets/dataset.h"
 #include "engine/data/datasets/verify.h"
-#include "engine/data/prepare/job_plan.h"
+#include "engine/data/prepare/job.h"
 #include "engine/plan/cost.h"
 #include "engine/sweep/runner.h"
 #include "engine/training/trainer.h"
@@ -49,10 +49,15 @@ static ep_status rows_prepare(ep_sweep_runner *runner, ep_error *error) {
   runner->shapes = calloc((size_t)folds, sizeof *runner->shapes);
   if (!runner->prepared || !runner->shapes) return ep_fail_memory(error);
   for (int fold = 0; status == EP_OK && fold < folds; fold++) {
+    ep_job job;
     ep_job_spec *spec = NULL;
     status = first_make(sweep, fold, &spec, error);
     if (status != EP_OK) return status;
-    status = ep_job_plan(spec, shared->dataset_folder, &runner->shapes[fold], NULL, error);
+    const ep_job_source source = {
+        .spec = spec, .dataset_folder = shared->dataset_folder, .shape_only = true};
+    status = ep_job_open(&source, &job, error);
+    runner->shapes[fold] = job.shape;
+    ep_job_close(&job);
     if (status == EP_OK)
       status = ep_prepare(&spec->data, spec->loss, shared->dataset_folder,
                           &runner->prepared[runner->prepared_count], error);
@@ -97,11 +102,13 @@ static bool populations_fit(const ep_sweep_run *run, const ep_plan *plan) {
 /* Plans the job at the first point. */
 static ep_status plan_look(ep_sweep_runner *runner, ep_error *error) {
   const ep_sweep_run *run = runner->run;
-  ep_plan *plan = NULL;
+  ep_job job = {0};
   ep_job_spec *spec = NULL;
   ep_status status = first_make(run->sweep, 0, &spec, error);
-  if (status == EP_OK) status = ep_job_plan(spec, run->shared.dataset_folder, NULL, &plan, error);
+  const ep_job_source source = {.spec = spec, .dataset_folder = run->shared.dataset_folder};
+  if (status == EP_OK) status = ep_job_open(&source, &job, error);
   if (status == EP_OK) {
+    const ep_plan *plan = job.plan;
     runner->threads = threads_of(run, plan, error);
     runner->populations = populations_fit(run, plan);
     runner->slots = runner->threads;
@@ -109,7 +116,7 @@ static ep_status plan_look(ep_sweep_runner *runner, ep_error *error) {
       runner->slots = run->shared.backend_ops->population_size(run->shared.backend, &plan->program);
     runner->parameters = plan->parameters;
   }
-  ep_plan_destroy(plan);
+  ep_job_close(&job);
   ep_job_spec_destroy(spec);
   return status;
 }

@@ -1,6 +1,5 @@
 #include "engine/sweep/sharing.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -94,37 +93,6 @@ static void helpers_set(ep_sweep_runner *runner, const uint64_t *leases, int cou
     if (place >= 0) runner->helpers[place] = (ep_sweep_helper){.lease = leases[i]};
   }
   pthread_cond_broadcast(&runner->told);
-}
-
-int64_t ep_sweep_helpers_have(const ep_sweep_runner *runner) {
-  int64_t has = 0;
-  for (int i = 0; i < EP_LIMIT_SWEEP_WORKERS; i++) has += runner->helpers[i].has;
-  return has;
-}
-
-static ep_share_worker worker_of(const ep_sweep_helper *helper, double now) {
-  ep_share_worker worker = {.slots = helper->slots, .together = helper->together};
-  const double since = now - helper->given;
-  const double seconds = helper->seconds + (helper->together || helper->has == 0 ? 0 : since);
-  worker.has = helper->has;
-  worker.pace = seconds > 0 ? (double)helper->done / seconds : 0;
-  worker.since = helper->has > 0 ? since : 0;
-  return worker;
-}
-
-int ep_sweep_workers_list(const ep_sweep_runner *runner, ep_share_worker *workers, int *places) {
-  const double now = ep_seconds_now();
-  int count = 0;
-  workers[count] = worker_of(&runner->own, now);
-  workers[count].slots = runner->slots;
-  workers[count].together = runner->populations;
-  places[count++] = -1;
-  for (int i = 0; i < EP_LIMIT_SWEEP_WORKERS; i++) {
-    if (runner->helpers[i].lease == 0) continue;
-    workers[count] = worker_of(&runner->helpers[i], now);
-    places[count++] = i;
-  }
-  return count;
 }
 
 /* --- points go out --------------------------------------------------------------------------- */

@@ -1,136 +1,13 @@
 /* sweep.c: threads that take one training after another from the search. */
 #include "engine/sweep/sweep.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "api/spec/spec.h"
 #include "engine/sweep/runner.h"
-#include "engine/training/train.h"
 #include "engine/training/trainer.h"
 
 enum { POPULATION_MOST = 32768 }; /* trials that are taken together: a fraction of a second */
-
-ep_status ep_sweep_stop_check(const ep_sweep_run *run, ep_error *error) {
-  const ep_training *shared = &run->shared;
-  if (atomic_load_explicit(shared->cancel, memory_order_relaxed))
-    return ep_fail(error, EP_CANCELLED, "cancelled");
-  if (shared->pause && atomic_load_explicit(shared->pause, memory_order_relaxed))
-    return ep_fail(error, EP_PAUSED, "paused");
-  return EP_OK;
-}
-
-void ep_sweep_stop(ep_sweep_runner *runner, ep_status status, const ep_error *error) {
-  if (!runner->stops) {
-    runner->status = status;
-    if (error) runner->error = *error;
-  }
-  runner->stops = true;
-  pthread_cond_broadcast(&runner->told);
-}
-
-void ep_sweep_stops_look(ep_sweep_runner *runner) {
-  ep_error error = {0};
-  double most = runner->search ? runner->run->sweep->max_seconds : 0; /* of a helper: not its own */
-  ep_status status = ep_sweep_stop_check(runner->run, &error);
-  if (status != EP_OK) {
-    ep_sweep_stop(runner, status, &error);
-  } else if (most > 0 && ep_seconds_now() - runner->start_seconds >= most) {
-    runner->timed_out = true;
-    ep_sweep_stop(runner, EP_OK, NULL);
-  }
-}
-
-bool ep_sweep_stops(ep_sweep_runner *runner) {
-  pthread_mutex_lock(&runner->mutex);
-  ep_sweep_stops_look(runner);
-  bool stops = runner->stops;
-  pthread_mutex_unlock(&runner->mutex);
-  return stops;
-}
-
-void ep_sweep_alive(void *context) {
-  ep_sweep_runner *runner = context;
-  const ep_train_sink *sink = &runner->run->shared.sink;
-  ep_error error = {0};
-  if (pthread_mutex_trylock(&runner->out) != 0) return;
-  if (sink->alive) sink->alive(sink->context);
-  pthread_mutex_unlock(&runner->out);
-  ep_status status = ep_sweep_results_send(runner, false, &error);
-  if (status == EP_OK || runner->search) return; /* told again with the next result */
-  pthread_mutex_lock(&runner->mutex);
-  ep_sweep_stop(runner, status, &error); /* a helper has them no more */
-  pthread_mutex_unlock(&runner->mutex);
-}
-
-int64_t ep_sweep_epochs_most(const ep_sweep_spec *sweep, const ep_trial_record *record) {
-  return sweep->search == EP_SEARCH_ASHA ? record->epochs : 0;
-}
-
-/* Epochs whose figures change nothing are not measured: true, and the last one alone is reported.
- */
-static bool reports_omit(ep_job_spec *spec) {
-  bool omit = spec->early_stopping_patience == 0 && !spec->keep_best &&
-              spec->schedule.type != EP_SCHEDULE_PLATEAU;
-  if (omit) spec->report_every = spec->epochs;
-  return omit;
-}
-
-void ep_sweep_record_fill(const ep_sweep_spec *sweep, const ep_job_result *result,
-                          ep_trial_record *record) {
-  record->status = result->status;
-  const ep_split_metrics *splits[] = {&result->train, &result->validation, &result->test};
-  record->epochs_done = result->epochs_done;
-  record->parameters = result->parameters;
-  record->seconds = result->train_seconds;
-  if (result->status != EP_OK) return;
-  record->test_seconds = result->test_seconds;
-  record->epoch_microseconds = result->epoch_microseconds;
-  record->samples_per_second = result->samples_per_second;
-  record->metric = ep_sweep_metric_of(sweep, result);
-  for (int split = 0; split < EP_SPLIT_COUNT; split++)
-    for (int metric = 0; splits[split]->rows > 0 && metric < EP_METRIC_COUNT; metric++)
-      record->metrics[split][metric] = ep_metric_value(splits[split], metric);
-}
-
-ep_status ep_sweep_trial_train(ep_sweep_runner *runner, ep_trial_record *record, ep_error *error) {
-  const ep_sweep_run *run = runner->run;
-  ep_job_spec *spec = NULL;
-  ep_problem *problem = calloc(1, sizeof *problem);
-  if (!problem) return ep_fail_memory(error);
-  record->status = ep_sweep_trial_make(run->sweep, record->point, record->part, &spec, problem);
-  free(problem);
-  if (record->status == EP_NO_MEMORY) return ep_fail_memory(error);
-  if (record->status != EP_OK) return EP_OK; /* values that do not go together */
-  bool last_alone = reports_omit(spec);
-  /* the sweep is where it is to be; "cuda" of a trial is this one */
-  snprintf(spec->device, sizeof spec->device, "%s", run->shared.device);
-  ep_training training = run->shared;
-  training.spec = spec;
-  training.last_alone = last_alone;
-  training.epochs_most = ep_sweep_epochs_most(run->sweep, record);
-  training.sink = (ep_train_sink){.context = runner, .alive = ep_sweep_alive};
-  if (runner->prepared)
-    training.prepared = &runner->prepared[record->part % runner->prepared_count];
-  ep_job_result result = {0};
-  ep_status status = EP_OK;
-  int tries = 0; /* of a disk that stumbles: its data is read again */
-  for (int64_t i = 0; status == EP_OK && result.status == EP_OK && i <= run->sweep->warm_up; i++) {
-    ep_job_result_deinit(&result);
-    status = ep_train(&training, &result, error);
-    if (status != EP_OK || result.status != EP_IO || ++tries == EP_SWEEP_DISK_TRIES) continue;
-    result.status = EP_OK;
-    i--;
-  }
-  if (status == EP_OK && (result.status == EP_CANCELLED || result.status == EP_PAUSED))
-    status = ep_fail(error, result.status, "%s", result.message);
-  if (status == EP_OK) ep_sweep_record_fill(run->sweep, &result, record);
-  ep_job_result_deinit(&result);
-  ep_job_spec_destroy(spec);
-  return status;
-}
 
 static void *trials_train(void *context) {
   ep_sweep_runner *runner = context;

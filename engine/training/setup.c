@@ -7,11 +7,10 @@
 
 #include "engine/data/datasets/dataset.h"
 #include "engine/data/datasets/verify.h"
-#include "engine/data/prepare/job_plan.h"
+#include "engine/data/prepare/job.h"
 #include "engine/files/path.h"
 #include "engine/files/verified.h"
 #include "engine/training/checkpointing.h"
-#include "engine/training/choice.h"
 #include "engine/training/layers.h"
 #include "engine/training/segment.h"
 #include "engine/weights/weights.h"
@@ -138,8 +137,10 @@ ep_status ep_trainer_init(ep_trainer *t, ep_error *error) {
   ep_status status = EP_OK;
   bool read = !t->job->prepared;
   if (read && t->job->dataset_folder) status = dataset_verify(t, t->job->dataset_folder, error);
-  if (status == EP_OK)
-    status = ep_job_plan(t->job->spec, t->job->dataset_folder, NULL, &t->plan, error);
+  ep_job job = {0};
+  const ep_job_source source = {.spec = spec, .dataset_folder = t->job->dataset_folder};
+  if (status == EP_OK) status = ep_job_open(&source, &job, error);
+  t->plan = ep_job_take_plan(&job);
   if (status == EP_OK) status = memory_check(t, error);
   if (!read) t->data = *t->job->prepared;
   if (status == EP_OK && read)
@@ -152,9 +153,7 @@ ep_status ep_trainer_init(ep_trainer *t, ep_error *error) {
                              t->data.rows[EP_SPLIT_TRAIN], error);
   if (status == EP_OK) status = buffers_create(t, error);
   const char *executor = spec->executor[0] ? spec->executor : NULL;
-  if (status == EP_OK) status = ep_trainer_instance_make(t, executor, error);
-  if (status == EP_OK) status = ep_choice_make(t, error);
-  return status;
+  return status == EP_OK ? ep_trainer_instance_make(t, executor, error) : status;
 }
 
 void ep_trainer_deinit(ep_trainer *t) {

@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "engine/training/checkpointing.h"
+#include "engine/training/choice.h"
 #include "engine/training/diagnosis.h"
 #include "engine/training/divergence.h"
 #include "engine/training/finder.h"
@@ -223,6 +224,7 @@ static ep_status job_train(ep_trainer *t, ep_job_result *result, ep_error *failu
   const ep_training *job = t->job;
   ep_instance_info info;
   ep_status status = ep_trainer_init(t, failure);
+  if (status == EP_OK) status = ep_choice_make(t, failure);
   if (status != EP_OK) return status;
   job->backend_ops->instance_info(t->instance, &info);
   snprintf(result->executor, sizeof result->executor, "%s", info.executor);

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/spec/spec.h"
+#include "engine/data/prepare/job.h"
 #include "engine/weights/notes.h"
 
 ep_status ep_stored_model_open(const char *path, ep_stored_model *out, ep_error *error) {
@@ -22,14 +22,10 @@ ep_status ep_stored_model_spec_load(ep_stored_model *model, ep_error *error) {
   if (model->spec) return EP_OK;
   model->spec_text = ep_tensors_note(&model->file, "spec");
   if (!model->spec_text) return ep_fail(error, EP_DATA, "weights: the file has no spec");
-  ep_problem *problem = calloc(1, sizeof *problem);
-  if (!problem) return ep_fail_memory(error);
-  ep_status status =
-      ep_job_spec_load(model->spec_text, strlen(model->spec_text), &model->spec, problem);
-  if (status != EP_OK)
-    status = ep_fail(error, EP_INTERNAL, "the stored spec: %.400s", problem->detail);
-  free(problem);
-  return status;
+  ep_error why = {0};
+  if (ep_job_spec_load(model->spec_text, strlen(model->spec_text), &model->spec, &why) == EP_OK)
+    return EP_OK;
+  return ep_fail(error, EP_INTERNAL, "%.400s", why.message);
 }
 
 /* A batch of rows is all that is held. Rows come as numbers, where the job's own may have been
@@ -49,13 +45,11 @@ ep_status ep_stored_model_plan(ep_stored_model *model, bool predicts, ep_error *
   if (spec->parallel.data > 1 || spec->parallel.model > 1) spec->executor[0] = 0;
   spec->parallel = (ep_parallel_spec){.data = 1, .model = 1};
   if (predicts) rows_limit(&shape);
-  ep_problem *problem = calloc(1, sizeof *problem);
-  if (!problem) return ep_fail_memory(error);
-  status = ep_plan_create(spec, &shape, &model->plan, problem);
-  if (status != EP_OK)
-    status = ep_fail(error, EP_INTERNAL, "the stored model: %.400s", problem->detail);
-  free(problem);
-  if (status != EP_OK) return status;
+  ep_job job;
+  ep_error why = {0};
+  status = ep_job_open(&(ep_job_source){.spec = spec, .shape = &shape}, &job, &why);
+  model->plan = ep_job_take_plan(&job);
+  if (status != EP_OK) return ep_fail(error, EP_INTERNAL, "the stored model: %.400s", why.message);
   const ep_program *program = &model->plan->program;
   status = ep_normalization_find(&spec->data, program->stored, model->shape.x_type == EP_X_UINT8,
                                  &model->normalization, error);

@@ -21,8 +21,7 @@ enum { RUNS = 3, CPU_ROUNDS = 2, STEPS_MOST = 1 << 14, STEPS_GROWTH = 16 };
 
 /* What a program needs while it is timed; all owned. */
 typedef struct {
-  ep_job_spec *spec;
-  ep_plan *plan;
+  ep_job job;
   ep_instance *instance;
   float *x, *y, *parameters, *loss;
   int32_t *errors;
@@ -41,8 +40,7 @@ static void timing_deinit(const ep_backend_ops *ops, timing *t) {
   free(t->parameters);
   free(t->y);
   free(t->x);
-  ep_plan_destroy(t->plan);
-  ep_job_spec_destroy(t->spec);
+  ep_job_close(&t->job);
 }
 
 static void numbers_fill(float *values, int64_t count, uint64_t index) {
@@ -53,20 +51,20 @@ static void numbers_fill(float *values, int64_t count, uint64_t index) {
 }
 
 static ep_status timing_init(timing *t, const ep_calibration_program *program, ep_error *error) {
-  ep_status status = ep_calibration_plan(program, &t->spec, &t->plan, error);
+  ep_status status = ep_calibration_open(program, &t->job, error);
   if (status != EP_OK) return status;
   /* The table's sizes: no product of them comes near a limit. */
-  int64_t values = program->rows * t->plan->program.in_features;
+  int64_t values = program->rows * t->job.plan->program.in_features;
   t->x = malloc((size_t)values * sizeof *t->x);
   t->y = malloc((size_t)program->rows * sizeof *t->y);
-  t->parameters = malloc((size_t)ep_program_state_floats(&t->plan->program) * sizeof(float));
+  t->parameters = malloc((size_t)ep_program_state_floats(&t->job.plan->program) * sizeof(float));
   t->loss = malloc(STEPS_MOST * sizeof *t->loss);
   t->errors = malloc(STEPS_MOST * sizeof *t->errors);
   if (!t->x || !t->y || !t->parameters || !t->loss || !t->errors)
     return ep_fail(error, EP_NO_MEMORY, "no memory to measure with");
   numbers_fill(t->x, values, 0);
   numbers_fill(t->y, program->rows, 1);
-  ep_plan_initialize(t->plan, t->spec, t->parameters);
+  ep_plan_initialize(t->job.plan, t->job.spec, t->parameters);
   return EP_OK;
 }
 
@@ -86,7 +84,7 @@ static ep_status segment_time(const ep_backend_ops *ops, timing *t, int64_t step
 static ep_status start_time(const ep_device *device, const char *executor, timing *t,
                             double *seconds, ep_error *error) {
   const ep_backend_ops *ops = device->ops;
-  const ep_program *program = &t->plan->program;
+  const ep_program *program = &t->job.plan->program;
   double start = seconds_now(), step;
   ep_status status = ops->compile(device->backend, program, executor, &t->instance, error);
   if (status == EP_OK)
@@ -160,7 +158,8 @@ static ep_status program_time(ep_calibrator *calibrator, int at, ep_error *error
   }
   if (status == EP_OK) status = step_time(calibrator, &t, &sample.seconds, error);
   if (status == EP_OK) {
-    ep_cost_units(executor, t.plan, &calibrator->info, t.plan->program.batch_size, sample.units);
+    ep_cost_units(executor, t.job.plan, &calibrator->info, t.job.plan->program.batch_size,
+                  sample.units);
     sample.start_seconds = fmax(0, sample.start_seconds - sample.seconds);
     sample.again_seconds = fmax(0, sample.again_seconds - sample.seconds);
     sample_take(calibrator, &sample);

@@ -2,7 +2,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 int ep_calibration_programs_count(const char *device) {
   int executors_count, count = 0;
@@ -50,8 +49,7 @@ static char *text_make(const ep_calibration_program *program) {
   return NULL;
 }
 
-ep_status ep_calibration_plan(const ep_calibration_program *program, ep_job_spec **spec,
-                              ep_plan **plan, ep_error *error) {
+ep_status ep_calibration_open(const ep_calibration_program *program, ep_job *out, ep_error *error) {
   int64_t pixels = program->side > 0 ? (int64_t)program->side * program->side : 1;
   ep_data_shape shape = {.train_rows = program->rows,
                          .features = program->in_features * pixels,
@@ -59,19 +57,10 @@ ep_status ep_calibration_plan(const ep_calibration_program *program, ep_job_spec
                          .target_max = 1,
                          .x_max = 1};
   if (program->side > 0) shape.row = (ep_shape){program->in_features, program->side, program->side};
-  ep_problem *problem = calloc(1, sizeof *problem);
+  *out = (ep_job){0};
   char *text = text_make(program);
-  *spec = NULL;
-  *plan = NULL;
-  ep_status status = problem && text ? EP_OK : EP_NO_MEMORY;
-  if (status == EP_OK) status = ep_job_spec_parse(text, strlen(text), spec, problem);
-  if (status == EP_OK) status = ep_plan_create(*spec, &shape, plan, problem);
-  if (status != EP_OK) {
-    ep_fail(error, status, "a program to measure: %s", problem ? problem->detail : "no memory");
-    ep_job_spec_destroy(*spec);
-    *spec = NULL;
-  }
+  if (!text) return ep_fail_memory(error);
+  ep_status status = ep_job_open(&(ep_job_source){.text = text, .shape = &shape}, out, error);
   free(text);
-  free(problem);
   return status;
 }

@@ -3,6 +3,7 @@
 #ifndef EP_ENGINE_WORKER_CALIBRATOR_PROGRAMS_H
 #define EP_ENGINE_WORKER_CALIBRATOR_PROGRAMS_H
 
+#include "engine/data/prepare/job.h"
 #include "engine/plan/cost.h"
 
 /* How many there are for the executors of a device's kind. */
@@ -12,8 +13,7 @@ int ep_calibration_programs_count(const char *device);
 const ep_calibration_program *ep_calibration_program_at(const char *device, int at,
                                                         const ep_executor_profile **executor);
 
-/* Plans one; the caller destroys both. */
-ep_status ep_calibration_plan(const ep_calibration_program *program, ep_job_spec **spec,
-                              ep_plan **plan, ep_error *error);
+/* Plans one. ep_job_close, also on failure. */
+ep_status ep_calibration_open(const ep_calibration_program *program, ep_job *out, ep_error *error);
 
 #endif

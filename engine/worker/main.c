@@ -134,14 +134,10 @@ static void training_alive(void *context) {
 }
 
 static ep_status spec_parse(training *t, ep_error *error) {
-  ep_problem *problem = calloc(1, sizeof *problem);
-  if (!problem) return ep_fail_memory(error);
-  ep_status status = ep_job_spec_load(t->command.spec, strlen(t->command.spec), &t->spec, problem);
-  if (status != EP_OK) ep_fail(error, status, "the stored spec: %s", problem->detail);
+  ep_status status = ep_job_spec_load(t->command.spec, strlen(t->command.spec), &t->spec, error);
   /* Started again, it goes as it went before, whatever would be chosen today. */
   if (status == EP_OK && t->command.executor[0])
     memcpy(t->spec->executor, t->command.executor, sizeof t->spec->executor);
-  free(problem);
   return status;
 }
 

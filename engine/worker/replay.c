@@ -25,12 +25,7 @@ static ep_status spec_read(const char *folder, ep_job_spec **spec, char **text, 
   if (status != EP_OK) return status;
   *text = mapping.size > 0 ? strndup((const char *)mapping.bytes, mapping.size) : strdup("");
   ep_mapping_close(&mapping);
-  ep_problem *problem = calloc(1, sizeof *problem);
-  if (!*text || !problem) status = ep_fail_memory(error);
-  if (status == EP_OK && ep_job_spec_load(*text, strlen(*text), spec, problem) != EP_OK)
-    status = ep_fail(error, EP_DATA, "%s cannot be read: %.300s", EP_SPEC_FILE, problem->detail);
-  free(problem);
-  return status;
+  return *text ? ep_job_spec_load(*text, strlen(*text), spec, error) : ep_fail_memory(error);
 }
 
 /* Moves the checkpoint that the training left. */

@@ -6,25 +6,23 @@
 #include "api/names.h"
 #include "engine/worker/paths.h"
 
-typedef ep_status spec_parser(const char *text, size_t bytes, ep_sweep_spec **out,
-                              ep_problem *problem);
-
-static ep_status spec_parse(spec_parser *parser, const char *text, ep_sweep_spec **sweep,
-                            ep_error *error) {
+/* Of a sweep, or of a job that is trained in parts. */
+static ep_status spec_load(bool is_sweep, const char *text, ep_sweep_spec **sweep,
+                           ep_error *error) {
+  if (is_sweep) return ep_sweep_spec_load(text, sweep, error);
   ep_problem *problem = calloc(1, sizeof *problem);
   if (!problem) return ep_fail_memory(error);
-  ep_status status = parser(text, strlen(text), sweep, problem);
+  ep_status status = ep_sweep_of_job(text, strlen(text), sweep, problem);
   if (status != EP_OK) ep_fail(error, status, "the stored spec: %s", problem->detail);
   free(problem);
   return status;
 }
 
-static ep_status all_train(spec_parser *parser, const char *data_dir, const char *id,
-                           const char *spec, ep_sweep_run *run, ep_job_result *result,
-                           ep_error *error) {
+static ep_status all_train(bool is_sweep, const char *data_dir, const char *id, const char *spec,
+                           ep_sweep_run *run, ep_job_result *result, ep_error *error) {
   ep_sweep_spec *sweep = NULL;
   ep_training_paths paths;
-  ep_status status = spec_parse(parser, spec, &sweep, error);
+  ep_status status = spec_load(is_sweep, spec, &sweep, error);
   if (status == EP_OK) status = ep_training_paths_find(data_dir, id, sweep->base, &paths, error);
   if (status == EP_OK) {
     run->sweep = sweep;
@@ -38,12 +36,12 @@ static ep_status all_train(spec_parser *parser, const char *data_dir, const char
 
 ep_status ep_sweeping_train(const char *data_dir, const char *id, const char *spec,
                             ep_sweep_run *run, ep_job_result *result, ep_error *error) {
-  return all_train(ep_sweep_spec_load, data_dir, id, spec, run, result, error);
+  return all_train(true, data_dir, id, spec, run, result, error);
 }
 
 ep_status ep_sweeping_train_parts(const char *data_dir, const char *id, const char *spec,
                                   ep_sweep_run *run, ep_job_result *result, ep_error *error) {
-  return all_train(ep_sweep_of_job, data_dir, id, spec, run, result, error);
+  return all_train(false, data_dir, id, spec, run, result, error);
 }
 
 ep_status ep_sweeping_help(const char *data_dir, const char *id, const char *spec,
@@ -54,8 +52,7 @@ ep_status ep_sweeping_help(const char *data_dir, const char *id, const char *spe
   const bool is_sweep = strncmp(id, EP_SWEEP_PREFIX, EP_ID_PREFIX_BYTES) == 0;
   ep_sweep_spec *sweep = NULL;
   ep_training_paths paths;
-  ep_status status =
-      spec_parse(is_sweep ? ep_sweep_spec_load : ep_sweep_of_job, spec, &sweep, error);
+  ep_status status = spec_load(is_sweep, spec, &sweep, error);
   if (status == EP_OK) status = ep_training_paths_find(data_dir, id, sweep->base, &paths, error);
   if (status == EP_OK) {
     run->sweep = sweep;

@@ -9,9 +9,8 @@
 
 #include "api/json/json.h"
 #include "api/spec/labels.h"
-#include "api/spec/spec.h"
 #include "engine/data/datasets/meta.h"
-#include "engine/data/prepare/job_plan.h"
+#include "engine/data/prepare/job.h"
 #include "engine/files/durable_file.h"
 #include "engine/files/mapping.h"
 #include "engine/trials/sweep_search.h"
@@ -62,12 +61,13 @@ static void row_fill(const found_spec *found, char *tags, ep_job_row *row) {
 
 /* Counts parameters and bytes, as at the submission. Of data that are not stored they stay 0. */
 static void plan_count(const ep_checkup *rescue, const ep_job_spec *spec, ep_job_row *row) {
-  ep_plan *plan = NULL;
-  if (ep_job_plan_stored(spec, rescue->data_dir, &plan, NULL) == EP_OK) {
-    row->parameters = plan->parameters;
-    row->bytes = plan->bytes;
+  ep_job job;
+  const ep_job_source source = {.spec = spec, .data_dir = rescue->data_dir};
+  if (ep_job_open(&source, &job, NULL) == EP_OK) {
+    row->parameters = job.plan->parameters;
+    row->bytes = job.plan->bytes;
   }
-  ep_plan_destroy(plan);
+  ep_job_close(&job);
 }
 
 /* Gives a content the name that a spec has for it; a newer job's name stays. */
@@ -123,9 +123,9 @@ static ep_status spec_insert(ep_checkup *rescue, const char *id, const found_spe
   return status;
 }
 
-static ep_status sweep_parse(found_spec *found, ep_problem *problem) {
+static ep_status sweep_load(found_spec *found, ep_problem *problem) {
   double point[EP_LIMIT_SWEEP_AXES];
-  ep_status status = ep_sweep_spec_load(found->text, strlen(found->text), &found->sweep, problem);
+  ep_status status = ep_sweep_spec_load(found->text, &found->sweep, NULL);
   if (status != EP_OK) return status;
   ep_sweep_first_point(found->sweep, point);
   status = ep_sweep_count(found->sweep, &found->epochs, problem);
@@ -133,8 +133,8 @@ static ep_status sweep_parse(found_spec *found, ep_problem *problem) {
                          : status;
 }
 
-static ep_status job_parse(found_spec *found, ep_problem *problem) {
-  ep_status status = ep_job_spec_load(found->text, strlen(found->text), &found->spec, problem);
+static ep_status job_load(found_spec *found) {
+  ep_status status = ep_job_spec_load(found->text, strlen(found->text), &found->spec, NULL);
   if (status == EP_OK) found->epochs = found->spec->epochs;
   return status;
 }
@@ -151,7 +151,7 @@ static ep_status spec_load(const ep_checkup *rescue, const char *id, found_spec 
   ep_problem *problem = calloc(1, sizeof *problem);
   if (!found->text || !problem)
     status = ep_fail_memory(error);
-  else if ((ep_id_is_sweep(id) ? sweep_parse : job_parse)(found, problem) != EP_OK)
+  else if ((ep_id_is_sweep(id) ? sweep_load(found, problem) : job_load(found)) != EP_OK)
     status = ep_fail(error, EP_IO, EP_SPEC_FILE " is damaged");
   free(problem);
   return status;

@@ -83,10 +83,10 @@ enum { EP_PARSED_HERE_BYTES = 32 << 10 };
 
 enum { EP_FILE_ETAG_BYTES = 96 }; /* a SHA-256, the name of a format, quotes */
 
-/* Opens a regular file to be served. results.c. */
+/* Opens a regular file to be served. files.c. */
 ep_status ep_file_open(const char *path, int *file, int64_t *bytes, ep_error *error);
 /* Responds with the file, or with the part that Range names if If-Range matches. etag may be "".
- * Takes `file`. results.c. */
+ * Takes `file`. files.c. */
 ep_route_result ep_file_serve(ep_exchange *exchange, int file, int64_t bytes, const char *type,
                               const char *name, const char *etag);
 

@@ -35,12 +35,6 @@ void ep_connection_log(void *transport, const char *format, va_list arguments) {
   ep_log(EP_LOG_DEBUG, "http: %s", text);
 }
 
-int ep_connection_socket(struct MHD_Connection *connection) {
-  const union MHD_ConnectionInfo *info =
-      MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-  return info ? info->connect_fd : -1;
-}
-
 /* From here on its bytes are framed, and decrypted where there is TLS. */
 static ep_status connection_open(ep_server *server, struct MHD_Connection *connection, int socket,
                                  ep_error *error) {

@@ -28,7 +28,4 @@ void ep_connection_complete(void *transport, struct MHD_Connection *connection, 
                             enum MHD_RequestTerminationCode code);
 void ep_connection_log(void *transport, const char *format, va_list arguments);
 
-/* A connection's descriptor. */
-int ep_connection_socket(struct MHD_Connection *connection);
-
 #endif

@@ -100,6 +100,12 @@ static bool ends_connection(const ep_exchange *exchange, const ep_response *resp
          ep_received_is_cut(ep_connection_socket(exchange->waiter.connection));
 }
 
+int ep_connection_socket(struct MHD_Connection *connection) {
+  const union MHD_ConnectionInfo *info =
+      MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+  return info ? info->connect_fd : -1;
+}
+
 enum MHD_Result ep_response_send(ep_exchange *exchange, ep_response *response) {
   ep_route_metrics_observe(exchange->server->routes, exchange->route, response->status,
                            ep_clock_steady_us() - exchange->begun_us);

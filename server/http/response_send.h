@@ -10,4 +10,7 @@
  * thread. */
 enum MHD_Result ep_response_send(ep_exchange *exchange, ep_response *response);
 
+/* A connection's descriptor. */
+int ep_connection_socket(struct MHD_Connection *connection);
+
 #endif

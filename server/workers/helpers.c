@@ -6,7 +6,6 @@
 
 #include "server/process/clock.h"
 #include "server/process/log.h"
-#include "server/workers/worker.h"
 
 #define AGAIN_US INT64_C(10000000) /* after a worker could not help */
 

@@ -1,4 +1,4 @@
-/* state.h: the state of the supervisor, for supervisor.c, worker.c and requests.c. */
+/* state.h: the state of the supervisor, for this folder alone, and what changes a bit of it. */
 #ifndef EP_SERVER_WORKERS_STATE_H
 #define EP_SERVER_WORKERS_STATE_H
 
@@ -107,6 +107,18 @@ typedef struct ep_supervisor ep_supervisor;
 
 /* Sends SIGKILL, once. */
 void ep_supervised_kill(ep_supervised *worker, const char *cause);
+/* Shows others what has changed of it. */
+void ep_supervised_show(ep_supervisor *supervisor, ep_supervised *worker);
+/* A worker of another machine ends where no job comes from here on. */
+void ep_supervised_idle_begin(const ep_supervisor *supervisor, ep_supervised *worker);
+/* Sets how long this job's worker may be silent from now. */
+void ep_supervised_renew(ep_supervisor *supervisor, ep_supervised *worker);
+/* It goes on: its watchdog waits anew. report: with something to report. */
+void ep_supervised_heard(ep_supervisor *supervisor, ep_supervised *worker, bool report);
+/* Sends it a command; one that cannot be sent ends it. */
+void ep_supervised_send(ep_supervised *worker, const ep_command *command);
+/* Has the supervisor's thread look at what is queued. From any thread. */
+void ep_supervisor_wake(ep_supervisor *supervisor);
 
 static inline bool ep_supervised_alive(const ep_supervised *worker) {
   return (worker->status.state == EP_DEVICE_IDLE || worker->status.state == EP_DEVICE_BUSY) &&

@@ -12,6 +12,7 @@
 
 #include "server/process/clock.h"
 #include "server/process/log.h"
+#include "server/workers/gateway.h"
 #include "server/workers/helpers.h"
 #include "server/workers/remote.h"
 #include "server/workers/requests.h"
@@ -82,20 +83,6 @@ ep_status ep_supervisor_create(const ep_supervisor_options *options,
   }
   *out = s;
   return EP_OK;
-}
-
-static void wake(ep_supervisor *s) {
-  uint64_t one = 1;
-  if (write(s->wake, &one, sizeof one) != sizeof one)
-    ep_log(EP_LOG_ERROR, "the supervisor cannot be woken: %s", strerror(errno));
-}
-
-void ep_supervisor_kick(ep_supervisor *s) {
-  pthread_mutex_lock(&s->mutex);
-  bool kicked = s->kicked;
-  s->kicked = true;
-  pthread_mutex_unlock(&s->mutex);
-  if (!kicked) wake(s);
 }
 
 void ep_supervisor_get_reason(ep_supervisor *s, const char *device,
@@ -236,7 +223,7 @@ static void work_assign(ep_supervisor *s) {
 }
 
 static int timeout_find(const ep_supervisor *s, bool settle_again) {
-  int64_t first_us = ep_requests_deadline(s), remote_us = ep_remote_deadline(s);
+  int64_t first_us = ep_requests_deadline(s), remote_us = ep_gateway_deadline(s);
   if (remote_us < first_us) first_us = remote_us;
   for (int i = 0; i < s->workers_count; i++) {
     int64_t deadline_us = ep_supervised_deadline(&s->worker[i]);
@@ -256,7 +243,7 @@ static void workers_stop(ep_supervisor *s) {
   bool killed = false;
   for (int i = 0; i < s->workers_count; i++) {
     if (s->worker[i].remote && s->worker[i].status.state != EP_DEVICE_ABSENT)
-      ep_remote_end(s, &s->worker[i], "epochd has ended");
+      ep_gateway_end_worker(s, &s->worker[i], "epochd has ended");
     ep_worker_link_hang_up(&s->worker[i].link);
   }
   for (;;) {
@@ -328,7 +315,7 @@ static void *supervisor_run(void *context) {
   ep_supervisor *s = context;
   for (int i = 0; i < s->devices_count; i++)
     if (!ep_device_is_remote(s->device[i].info.id)) worker_add(s, i);
-  ep_remote_start(s);
+  ep_gateway_start(s);
   bool settle_again = false;
   int64_t before_us = ep_clock_steady_us();
   while (!inbox_take(s)) {
@@ -336,7 +323,7 @@ static void *supervisor_run(void *context) {
     const bool looked = s->look_for_work;
     work_assign(s);
     settle_again = s->events.settle(s->events.context);
-    ep_remote_check(s, ep_clock_steady_us());
+    ep_gateway_check(s, ep_clock_steady_us());
     if (looked) ep_remote_want(s);
     int timeout_ms = s->look_for_work ? 0 : timeout_find(s, settle_again);
     events_wait(s, timeout_ms);
@@ -350,7 +337,7 @@ static void *supervisor_run(void *context) {
   ep_requests_fail_all(s);
   jobs_pause(s);
   workers_stop(s);
-  ep_remote_stop(s);
+  ep_gateway_stop(s);
   ep_requests_fail_all(s);
   s->events.settle(s->events.context);
   return NULL;
@@ -361,7 +348,7 @@ ep_status ep_supervisor_request(ep_supervisor *s, const char *device, bool only_
                                 void *context, ep_error *error) {
   ep_status status =
       ep_requests_add(s, device, only_there, command, timeout_ms, done, context, error);
-  if (status == EP_OK) wake(s); /* no kick: it is no work to be looked for */
+  if (status == EP_OK) ep_supervisor_wake(s); /* no kick: it is no work to be looked for */
   return status;
 }
 

@@ -6,8 +6,8 @@
 
 #include "server/process/clock.h"
 #include "server/process/log.h"
+#include "server/workers/gateway.h"
 #include "server/workers/helpers.h"
-#include "server/workers/remote.h"
 #include "server/workers/requests.h"
 #include "server/workers/supervisor.h"
 
@@ -25,51 +25,7 @@
 #define BACKOFF_MOST_US (5 * SECOND_US)
 #define LOST_US (10 * SECOND_US) /* before a lost one is tried again where others are alive */
 
-enum {
-  FAILED_STARTS_MAX = 5,
-  GAP_FACTOR = 20,   /* a silence of 20 times the longest so far is none of the usual ones */
-  FRAMES_TO_KNOW = 3 /* frames after which the silences are known */
-};
-
-/* The best state of its workers. */
-static ep_device_state device_state(const ep_supervisor *supervisor, int device) {
-  static const ep_device_state best_first[] = {EP_DEVICE_BUSY, EP_DEVICE_IDLE, EP_DEVICE_STARTING,
-                                               EP_DEVICE_RESTARTING};
-  for (size_t i = 0; i < sizeof best_first / sizeof *best_first; i++)
-    for (int w = 0; w < supervisor->workers_count; w++) {
-      const ep_worker_status *worker = &supervisor->worker[w].status;
-      if (worker->device == device && worker->state == best_first[i]) return best_first[i];
-    }
-  return ep_device_is_remote(supervisor->device[device].info.id) ? EP_DEVICE_ABSENT
-                                                                 : EP_DEVICE_LOST;
-}
-
-/* Adds up the time for which a device is busy. */
-static void busy_note(ep_device_status *status, bool busy) {
-  int64_t now_us = ep_clock_steady_us();
-  if (status->busy_since_us != 0) status->busy_us += now_us - status->busy_since_us;
-  status->busy_since_us = busy ? now_us : 0;
-}
-
-static bool any_helps(const ep_supervisor *supervisor, int device) {
-  for (int i = 0; i < supervisor->workers_count; i++)
-    if (supervisor->worker[i].status.device == device && supervisor->worker[i].lease != 0)
-      return true;
-  return false;
-}
-
-void ep_supervised_show(ep_supervisor *supervisor, ep_supervised *worker) {
-  ep_device_status *device = &supervisor->device[worker->status.device];
-  worker->status.pid = worker->link.pid;
-  device->state = device_state(supervisor, worker->status.device);
-  busy_note(device,
-            device->state == EP_DEVICE_BUSY || any_helps(supervisor, worker->status.device));
-  pthread_mutex_lock(&supervisor->mutex);
-  supervisor->shown.device[worker->status.device] = *device;
-  supervisor->shown.worker[worker - supervisor->worker] = worker->status;
-  supervisor->shown.workers_count = supervisor->workers_count;
-  pthread_mutex_unlock(&supervisor->mutex);
-}
+enum { FAILED_STARTS_MAX = 5 };
 
 static void state_set(ep_supervisor *supervisor, ep_supervised *worker, ep_device_state state) {
   worker->status.state = state;
@@ -118,21 +74,6 @@ void ep_supervised_start(ep_supervisor *supervisor, ep_supervised *worker) {
   state_set(supervisor, worker, EP_DEVICE_STARTING);
 }
 
-/* Sets how long this job's worker may be silent from now. */
-static void deadline_renew(ep_supervisor *supervisor, ep_supervised *worker) {
-  double stall_seconds = supervisor->stall_seconds;
-  int64_t silence_us = (int64_t)(stall_seconds * 1e6);
-  int64_t usual_us =
-      worker->frames >= FRAMES_TO_KNOW ? worker->gap_us * GAP_FACTOR : worker->patience_us;
-  if (usual_us > silence_us) silence_us = usual_us;
-  worker->deadline_us = ep_clock_steady_us() + silence_us;
-}
-
-void ep_supervised_idle_begin(const ep_supervisor *supervisor, ep_supervised *worker) {
-  if (!worker->remote) return;
-  worker->idle_us = worker->leaving ? 1 : ep_clock_steady_us() + supervisor->remote.idle_us;
-}
-
 static void job_clear(ep_supervisor *supervisor, ep_supervised *worker) {
   ep_helpers_free(supervisor, worker);
   worker->helpers_wanted = 0;
@@ -151,13 +92,6 @@ static bool job_is_its_own(ep_supervised *worker, const char *job, int attempt) 
               worker->attempt == attempt;
   if (same) worker->begun = true;
   return same;
-}
-
-void ep_supervised_heard(ep_supervisor *supervisor, ep_supervised *worker, bool report) {
-  const int64_t now_us = ep_clock_steady_us(), gap_us = now_us - worker->heard_us;
-  if (report && worker->frames++ > 0 && gap_us > worker->gap_us) worker->gap_us = gap_us;
-  if (report) worker->heard_us = now_us;
-  deadline_renew(supervisor, worker);
 }
 
 /* A report of the job's training. Replies to predictions and probes do not count: the thread that
@@ -204,12 +138,12 @@ static bool reply_take(ep_supervisor *supervisor, ep_supervised *worker, const e
     return events->started(events->context, worker->id, reply);
   case EP_REPLY_CHECKPOINTED:
     if (!job_is_its_own(worker, reply->job, reply->attempt)) return true;
-    deadline_renew(supervisor, worker);
+    ep_supervised_renew(supervisor, worker);
     worker->store_us = ep_clock_steady_us();
     return events->checkpointed(events->context, reply);
   case EP_REPLY_WAITING:
     if (!job_is_its_own(worker, reply->job, reply->attempt)) return true;
-    deadline_renew(supervisor, worker);
+    ep_supervised_renew(supervisor, worker);
     events->waiting(events->context, reply);
     return true;
   case EP_REPLY_FINISHED:
@@ -250,7 +184,7 @@ static bool frame_take(void *context, ep_frame_kind kind, const uint8_t *payload
     status = kind == EP_FRAME_TRIALS ? ep_trials_decode(payload, bytes, &progress, &error)
                                      : ep_progress_decode(payload, bytes, &progress, &error);
     bool ours = status == EP_OK && job_is_its_own(worker, progress.job, progress.attempt);
-    if (ours && progress.count == 0) deadline_renew(taker->supervisor, worker);
+    if (ours && progress.count == 0) ep_supervised_renew(taker->supervisor, worker);
     if (ours && progress.count > 0) {
       job_heard(taker->supervisor, worker);
       worker->store_us = worker->heard_us;
@@ -324,14 +258,6 @@ void ep_supervised_flush(ep_supervised *worker) {
     ep_supervised_kill(worker, error.message);
 }
 
-void ep_supervised_send(ep_supervised *worker, const ep_command *command) {
-  ep_error error = {0};
-  size_t bytes = 0;
-  uint8_t *frame = ep_command_encode(command, &bytes);
-  if (ep_worker_link_send(&worker->link, frame, bytes, &error) != EP_OK)
-    ep_supervised_kill(worker, error.message);
-}
-
 bool ep_supervised_assign(ep_supervisor *supervisor, ep_supervised *worker, int cores) {
   ep_assignment assignment = {0};
   const ep_supervisor_events *events = &supervisor->events;
@@ -352,7 +278,7 @@ bool ep_supervised_assign(ep_supervisor *supervisor, ep_supervised *worker, int 
   worker->gap_us = 0;
   worker->heard_us = ep_clock_steady_us();
   worker->patience_us = (int64_t)(assignment.patience_seconds * 1e6);
-  deadline_renew(supervisor, worker);
+  ep_supervised_renew(supervisor, worker);
   state_set(supervisor, worker, EP_DEVICE_BUSY);
   ep_worker_link_bound(&worker->link, assignment.memory_bytes);
   ep_supervised_send(worker, &assignment.train);
@@ -429,7 +355,9 @@ void ep_supervised_give_up(ep_supervisor *supervisor, ep_supervised *worker, con
   ep_worker_link_close(&worker->link);
   state_set(supervisor, worker, EP_DEVICE_ABSENT);
   work_give_back(supervisor, worker, cause);
-  ep_remote_free(worker);
+  worker->worker[0] = 0; /* the place is free */
+  worker->leaving = false;
+  worker->idle_us = 0;
   supervisor->look_for_work = true;
 }
 
@@ -446,7 +374,7 @@ void ep_supervised_attach(ep_supervisor *supervisor, ep_supervised *worker, int 
   worker->link.socket = socket;
   worker->heard_us = ep_clock_steady_us();
   if (worker->status.job[0] != 0) {
-    deadline_renew(supervisor, worker);
+    ep_supervised_renew(supervisor, worker);
     worker->helpers_due = worker->helpers_wanted > 0; /* none by now */
     state_set(supervisor, worker, EP_DEVICE_BUSY);
     if (worker->leaving) ep_supervised_stop(worker, EP_STOP_PAUSE);
@@ -466,12 +394,12 @@ static void remote_check(ep_supervisor *supervisor, ep_supervised *worker, int64
     snprintf(cause, sizeof cause, "%s",
              worker->cause[0] ? worker->cause : "the worker's connection was lost");
     ep_log(EP_LOG_WARNING, "device %s: worker %s: %s", worker->id, worker->worker, cause);
-    ep_remote_end(supervisor, worker, "it did not respond in time");
+    ep_gateway_end_worker(supervisor, worker, "it did not respond in time");
     ep_supervised_give_up(supervisor, worker, cause);
     return;
   }
   if (worker->idle_us != 0 && now_us >= worker->idle_us && state == EP_DEVICE_IDLE) {
-    ep_remote_end(supervisor, worker, "epochd has no job for it");
+    ep_gateway_end_worker(supervisor, worker, "epochd has no job for it");
     ep_supervised_give_up(supervisor, worker, "");
     return;
   }
@@ -479,7 +407,7 @@ static void remote_check(ep_supervisor *supervisor, ep_supervised *worker, int64
   if (!last_reports_take(supervisor, worker)) return;
   if (worker->killed) { /* it spoke no frames, or did not do what it was told */
     snprintf(cause, sizeof cause, "%s", worker->cause);
-    ep_remote_end(supervisor, worker, cause);
+    ep_gateway_end_worker(supervisor, worker, cause);
     ep_supervised_give_up(supervisor, worker, cause);
   } else {
     const bool gone = worker->gone;
@@ -517,7 +445,7 @@ void ep_supervised_check(ep_supervisor *supervisor, ep_supervised *worker, int64
   if (state == EP_DEVICE_RESTARTING || (state == EP_DEVICE_LOST && worker->link.pidfd < 0)) return;
   if (worker->held && now_us >= worker->retry_us) {
     frames_take(supervisor, worker);
-    if (worker->status.job[0] != 0) deadline_renew(supervisor, worker);
+    if (worker->status.job[0] != 0) ep_supervised_renew(supervisor, worker);
   }
   if (!worker->held) reports_store(supervisor, worker, now_us);
   death_check(supervisor, worker);

@@ -6,20 +6,12 @@
 
 /* Starts the process; where that fails, plans the next start. */
 void ep_supervised_start(ep_supervisor *supervisor, ep_supervised *worker);
-/* Shows others what has changed of it. */
-void ep_supervised_show(ep_supervisor *supervisor, ep_supervised *worker);
-/* A worker of another machine ends where no job comes from here on. */
-void ep_supervised_idle_begin(const ep_supervisor *supervisor, ep_supervised *worker);
-/* It goes on: its watchdog waits anew. report: with something to report. */
-void ep_supervised_heard(ep_supervisor *supervisor, ep_supervised *worker, bool report);
 /* Reads from its socket, and hands on whole frames. */
 void ep_supervised_receive(ep_supervisor *supervisor, ep_supervised *worker);
 /* Writes what is still to be written to its socket. */
 void ep_supervised_flush(ep_supervised *worker);
 /* Whatever is due: a restart, a retry, a deadline; and whether it has died. */
 void ep_supervised_check(ep_supervisor *supervisor, ep_supervised *worker, int64_t now_us);
-/* Sends it a command; one that cannot be sent ends it. */
-void ep_supervised_send(ep_supervised *worker, const ep_command *command);
 /* Gives an idle worker a job that takes at most `cores`; false: there is none. */
 bool ep_supervised_assign(ep_supervisor *supervisor, ep_supervised *worker, int cores);
 /* Sends it the command to end its job, once, and once more where it is cancelled after a pause. */

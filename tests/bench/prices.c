@@ -45,10 +45,10 @@ typedef struct {
   ep_calibration measured[KINDS];
 } record;
 
-static ep_status cell_plan(const cell *c, ep_job_spec **spec, ep_plan **plan) {
+static ep_status cell_open(const cell *c, ep_job *out) {
   ep_calibration_program program = {
       .in_features = IN_FEATURES, .width = c->width, .hidden = c->depth, .rows = c->rows};
-  return ep_calibration_plan(&program, spec, plan, NULL);
+  return ep_calibration_open(&program, out, NULL);
 }
 
 static const ep_executor_profile *executor_today(const ep_plan *plan,
@@ -95,13 +95,13 @@ static void cells_read(record *r, const json_t *study) {
     int at = cell_find(r, (int)json_integer_value(json_object_get(item, "width")),
                        (int)json_integer_value(json_object_get(item, "depth")),
                        (int)json_integer_value(json_object_get(item, "rows")));
-    ep_job_spec *spec;
-    ep_plan *plan;
-    if (at < 0 || cell_plan(&r->cells[at], &spec, &plan) != EP_OK) continue;
-    for (int kind = 0; kind < KINDS; kind++)
-      run_add(r, at, kind, plan, json_object_get(json_object_get(item, "devices"), kinds[kind]));
-    ep_plan_destroy(plan);
-    ep_job_spec_destroy(spec);
+    ep_job job;
+    if (at < 0) continue;
+    ep_status status = cell_open(&r->cells[at], &job);
+    for (int kind = 0; status == EP_OK && kind < KINDS; kind++)
+      run_add(r, at, kind, job.plan,
+              json_object_get(json_object_get(item, "devices"), kinds[kind]));
+    ep_job_close(&job);
   }
 }
 

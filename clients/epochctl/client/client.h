@@ -21,7 +21,8 @@ typedef enum {
 typedef struct ep_client {
   ep_session session;
   ep_terminal terminal;
-  bool json;       /* --json: print responses as received */
+  const struct ep_subcommand_table *subcommands; /* all that there are, for their help */
+  bool json;                                     /* --json: print responses as received */
   ep_exit outcome; /* of a subcommand that returned EP_OK: the job's */
 } ep_client;
 

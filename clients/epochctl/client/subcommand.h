@@ -41,7 +41,7 @@ typedef struct {
   const char *title;
 } ep_subcommand_group;
 
-typedef struct {
+typedef struct ep_subcommand_table {
   const ep_subcommand *const *rows;  /* in the order of help; ends in NULL */
   const ep_subcommand_group *groups; /* in that order; ends in NULL */
   const ep_option *options;          /* those of every subcommand */

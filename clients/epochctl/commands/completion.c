@@ -7,13 +7,12 @@
 
 static ep_status subcommand_run(ep_client *client, const ep_arguments *arguments, ep_error *error) {
   const char *shell = arguments->words[0];
-  (void)client;
   if (strcmp(shell, "bash") == 0)
-    ep_completion_bash(stdout, &EP_SUBCOMMANDS);
+    ep_completion_bash(stdout, client->subcommands);
   else if (strcmp(shell, "zsh") == 0)
-    ep_completion_zsh(stdout, &EP_SUBCOMMANDS);
+    ep_completion_zsh(stdout, client->subcommands);
   else if (strcmp(shell, "fish") == 0)
-    ep_completion_fish(stdout, &EP_SUBCOMMANDS);
+    ep_completion_fish(stdout, client->subcommands);
   else
     return ep_fail(error, EP_INVALID,
                    "no completions for \"%.64s\": the shells are bash, zsh and fish", shell);

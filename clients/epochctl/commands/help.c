@@ -6,10 +6,10 @@
 #include "clients/epochctl/manual/manual.h"
 
 /* The commands of a group such as "data", a line each; whether there is one. */
-static bool group_print(const char *word) {
+static bool group_print(const ep_subcommand_table *table, const char *word) {
   size_t bytes = strlen(word);
   bool found = false;
-  for (const ep_subcommand *const *row = EP_SUBCOMMANDS.rows; *row; row++) {
+  for (const ep_subcommand *const *row = table->rows; *row; row++) {
     if (strncmp((*row)->name, word, bytes) != 0 || (*row)->name[bytes] != ' ') continue;
     printf("epochctl %s%s%s: %s\n", (*row)->name, *(*row)->words ? " " : "", (*row)->words,
            (*row)->summary);
@@ -20,22 +20,23 @@ static bool group_print(const char *word) {
 
 static ep_status subcommand_run(ep_client *client, const ep_arguments *arguments, ep_error *error) {
   int words;
-  (void)client;
   if (ep_arguments_has(arguments, "man")) {
-    ep_manual_man(stdout, &EP_SUBCOMMANDS);
+    ep_manual_man(stdout, client->subcommands);
     return EP_OK;
   }
   if (ep_arguments_has(arguments, "markdown")) {
-    ep_manual_markdown(stdout, &EP_SUBCOMMANDS);
+    ep_manual_markdown(stdout, client->subcommands);
     return EP_OK;
   }
   if (arguments->words_count == 0) {
-    ep_manual_overview(stdout, &EP_SUBCOMMANDS);
+    ep_manual_overview(stdout, client->subcommands);
     return EP_OK;
   }
   const ep_subcommand *subcommand =
-      ep_subcommand_find(&EP_SUBCOMMANDS, arguments->words_count, arguments->words, 0, &words);
-  if (!subcommand && arguments->words_count == 1 && group_print(arguments->words[0])) return EP_OK;
+      ep_subcommand_find(client->subcommands, arguments->words_count, arguments->words, 0, &words);
+  if (!subcommand && arguments->words_count == 1 &&
+      group_print(client->subcommands, arguments->words[0]))
+    return EP_OK;
   if (!subcommand || words != arguments->words_count)
     return ep_fail(error, EP_INVALID, "unknown command \"%.64s%s%.64s\"; see epochctl help",
                    arguments->words[0], arguments->words_count > 1 ? " " : "",

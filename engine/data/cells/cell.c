@@ -83,18 +83,9 @@ static size_t digits_count(const char *at, const char *end) {
   return (size_t)(at - first);
 }
 
-size_t ep_cell_space_bytes(const char *at, const char *end) {
-  size_t left = (size_t)(end - at);
-  if (left >= 1 && *at == ' ') return 1;
-  if (left >= 2 && memcmp(at, "\xC2\xA0", 2) == 0) return 2;
-  return left >= 3 && (memcmp(at, "\xE2\x80\x89", 3) == 0 || memcmp(at, "\xE2\x80\xAF", 3) == 0)
-             ? 3
-             : 0;
-}
-
 /* The bytes of the mark between two groups; 0: there is none. */
 static size_t thousands_bytes(const char *at, const char *end, char thousands) {
-  if (thousands == ' ') return ep_cell_space_bytes(at, end);
+  if (thousands == ' ') return ep_text_space_bytes(at, end);
   if (thousands == '\'' && end - at >= 3 && memcmp(at, "\xE2\x80\x99", 3) == 0) return 3;
   return at < end && *at == thousands;
 }

@@ -48,10 +48,6 @@ static inline const char *ep_cell_trim(const char *text, size_t *bytes) {
   return text;
 }
 
-/* The bytes of a space that may stand within a number, or before its unit, at the beginning of the
- * text: that of ASCII, U+00A0, U+2009, U+202F; 0: there is none. */
-size_t ep_cell_space_bytes(const char *at, const char *end);
-
 /* Whether it is one of numbers. */
 static inline bool ep_cell_kind_is_number(ep_cell_kind kind) {
   return kind <= EP_CELL_APOSTROPHE_COMMA;
@@ -61,7 +57,7 @@ static inline bool ep_cell_kind_is_number(ep_cell_kind kind) {
 typedef struct {
   char decimal; /* '.' or ',' */
   char
-      thousands; /* 0: none; ',', '.', ' ' (any that ep_cell_space_bytes knows), '\'' (or U+2019) */
+      thousands; /* 0: none; ',', '.', ' ' (any that ep_text_space_bytes knows), '\'' (or U+2019) */
 } ep_cell_marks;
 
 /* Of a kind of numbers. */

@@ -42,7 +42,7 @@ static bool one_take(cursor *text, const char *set) {
 /* One or more. */
 static bool spaces_take(cursor *text) {
   const char *start = text->at;
-  for (size_t bytes; (bytes = ep_cell_space_bytes(text->at, text->end)) > 0;) text->at += bytes;
+  for (size_t bytes; (bytes = ep_text_space_bytes(text->at, text->end)) > 0;) text->at += bytes;
   return text->at > start;
 }
 

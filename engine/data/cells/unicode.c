@@ -69,3 +69,12 @@ bool ep_text_equals(const char *one, const char *other) {
   for (int i = 0; i < 2; i++) free(owned[i]);
   return equal;
 }
+
+size_t ep_text_space_bytes(const char *at, const char *end) {
+  size_t left = (size_t)(end - at);
+  if (left >= 1 && *at == ' ') return 1;
+  if (left >= 2 && memcmp(at, "\xC2\xA0", 2) == 0) return 2;
+  return left >= 3 && (memcmp(at, "\xE2\x80\x89", 3) == 0 || memcmp(at, "\xE2\x80\xAF", 3) == 0)
+             ? 3
+             : 0;
+}

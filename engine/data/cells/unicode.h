@@ -19,4 +19,8 @@ bool ep_text_nfc(const char **text, size_t *bytes, char **owned);
 /* Whether two names are equal in NFC, without the space around them; "" equals "" alone. */
 bool ep_text_equals(const char *one, const char *other);
 
+/* The bytes of a space that may stand within a number, or before its unit, at the beginning of the
+ * text: that of ASCII, U+00A0, U+2009, U+202F; 0: there is none. */
+size_t ep_text_space_bytes(const char *at, const char *end);
+
 #endif

@@ -33,14 +33,14 @@ static size_t last_sign_bytes(const char *text, const char *end) {
 }
 
 static const char *spaces_skip(const char *at, const char *end) {
-  for (size_t bytes; (bytes = ep_cell_space_bytes(at, end)) > 0;) at += bytes;
+  for (size_t bytes; (bytes = ep_text_space_bytes(at, end)) > 0;) at += bytes;
   return at;
 }
 
 static const char *spaces_drop(const char *at, const char *end) {
   const char *kept = at; /* behind the last character that is no space */
   while (at < end) {
-    size_t bytes = ep_cell_space_bytes(at, end);
+    size_t bytes = ep_text_space_bytes(at, end);
     at += bytes ? bytes : 1;
     if (bytes == 0) kept = at;
   }
@@ -67,7 +67,7 @@ static bool parts_find(const char *at, size_t bytes, parts *out) {
   out->unit[first + last] = 0;
   const char *inner = first ? spaces_skip(at + first, end) : spaces_drop(at, end - last);
   const char *space = first ? at + first : inner;
-  int space_bytes = (int)ep_cell_space_bytes(space, first ? inner : end - last);
+  int space_bytes = (int)ep_text_space_bytes(space, first ? inner : end - last);
   snprintf(out->form, sizeof out->form, "%s%.*s%s", first ? out->unit : "0", space_bytes, space,
            first ? "0" : out->unit);
   at = first ? inner : at;

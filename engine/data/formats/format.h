@@ -5,6 +5,8 @@
 
 #include "api/json/problem.h"
 #include "engine/data/datasets/dataset.h"
+#include "engine/files/excerpt.h"
+#include "engine/files/mapping.h"
 
 /* How to read a CSV, JSON or pictures; zeros mean: find out. */
 typedef struct {
@@ -29,6 +31,10 @@ typedef struct {
    * arrays takes a part only from a file that has just one. */
   ep_split split;
   ep_role role;
+  /* What a format unpacked, to be read next, and its name if other files lie beside it. ingest.c
+   * closes it. */
+  ep_mapping inside;
+  char inside_name[EP_EXCERPT_PATH_BYTES];
   ep_dataset_meta *meta; /* the parts are described here; owned by the caller, also on failure */
 } ep_ingest;
 

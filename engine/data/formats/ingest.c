@@ -22,7 +22,8 @@ static const ep_format *const formats[] = {
     &ep_format_npy, &ep_format_pictures, &ep_format_npz, &ep_format_safetensors,
     &ep_format_idx, &ep_format_json,     &ep_format_csv};
 
-ep_status ep_ingest_bytes(ep_ingest *ingest, ep_error *error) {
+/* Reads bytes that are of some format; what they are packed around is left in ingest->inside. */
+static ep_status content_read(ep_ingest *ingest, ep_error *error) {
   ep_status status = ep_content_refuse(ingest->bytes, ingest->size, error);
   if (status != EP_OK) return status;
   for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
@@ -38,6 +39,21 @@ ep_status ep_ingest_bytes(ep_ingest *ingest, ep_error *error) {
   return ep_fail(error, EP_MEDIA_TYPE,
                  "unknown format: supported are CSV, JSON, NPY, NPZ, IDX, safetensors, a ZIP of "
                  "one CSV or JSON file, and a ZIP or TAR of pictures, each also gzipped");
+}
+
+ep_status ep_ingest_bytes(ep_ingest *ingest, ep_error *error) {
+  ingest->inside = (ep_mapping){0};
+  ep_status status = content_read(ingest, error);
+  ep_mapping inside = ingest->inside;
+  if (status == EP_OK && inside.bytes) {
+    ingest->bytes = inside.bytes;
+    ingest->size = inside.size;
+    status = content_read(ingest, error);
+    if (status == EP_OK && ingest->inside_name[0])
+      ep_notes_add(&ingest->meta->notes, "only \"%s\" of the archive is read", ingest->inside_name);
+  }
+  ep_mapping_close(&inside);
+  return status;
 }
 
 /* Unpacks and reads; the unpacked bytes are gone afterwards. */

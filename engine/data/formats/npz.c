@@ -9,7 +9,6 @@
 #include "engine/data/archives/zip_archive.h"
 #include "engine/data/arrays/npy_header.h"
 #include "engine/data/formats/array.h"
-#include "engine/data/formats/ingest.h"
 #include "engine/files/durable_file.h"
 #include "engine/files/mapping.h"
 #include "engine/files/temporary_file.h"
@@ -135,19 +134,18 @@ static zip_int64_t text_find(zip_t *archive) {
   return found;
 }
 
-static ep_status text_read(ep_ingest *ingest, zip_t *archive, zip_uint64_t index, ep_error *error) {
+/* Left to be read next. */
+static ep_status text_unpack(ep_ingest *ingest, zip_t *archive, zip_uint64_t index,
+                             ep_error *error) {
   ep_zip_entry entry;
-  ep_mapping unpacked = {0};
   ep_status status = ep_zip_entry_find(archive, index, ingest->budget_bytes, &entry, error);
-  if (status == EP_OK) status = entry_unpack(ingest, archive, &entry, &unpacked, error);
-  if (status == EP_OK && recognise(unpacked.bytes, unpacked.size))
+  if (status == EP_OK) status = entry_unpack(ingest, archive, &entry, &ingest->inside, error);
+  if (status == EP_OK && recognise(ingest->inside.bytes, ingest->inside.size))
     status = ep_fail(error, EP_MEDIA_TYPE, "nested ZIP archives are not supported");
-  ingest->bytes = unpacked.bytes;
-  ingest->size = unpacked.size;
-  if (status == EP_OK) status = ep_ingest_bytes(ingest, error);
+  if (status == EP_OK && !ingest->inside.bytes)
+    status = ep_fail(error, EP_INVALID, "the content is empty");
   if (status == EP_OK && zip_get_num_entries(archive, 0) > 1)
-    ep_notes_add(&ingest->meta->notes, "only \"%s\" of the archive is read", entry.shown);
-  ep_mapping_close(&unpacked);
+    snprintf(ingest->inside_name, sizeof ingest->inside_name, "%s", entry.shown);
   return status;
 }
 
@@ -157,7 +155,7 @@ static ep_status read_npz(ep_ingest *ingest, ep_error *error) {
   if (status != EP_OK) return status;
   zip_int64_t text = text_find(archive);
   status = text < 0 ? archive_read(ingest, archive, error)
-                    : text_read(ingest, archive, (zip_uint64_t)text, error);
+                    : text_unpack(ingest, archive, (zip_uint64_t)text, error);
   zip_discard(archive);
   return status;
 }

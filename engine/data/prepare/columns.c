@@ -2,10 +2,9 @@
 
 #include <stdlib.h>
 
-#include "engine/data/prepare/shape.h"
 #include "engine/data/sources/target.h"
 
-static bool is_said(const ep_data_spec *data) {
+bool ep_columns_are_said(const ep_data_spec *data) {
   return data->columns_count > 0 || data->features.name || data->exclude.name ||
          data->window.length > 0;
 }
@@ -13,7 +12,7 @@ static bool is_said(const ep_data_spec *data) {
 /* Columns of words, dates or gaps have no row of a table to be part of. */
 static ep_status pair_check(const ep_data_spec *data, const ep_dataset_meta *meta,
                             ep_error *error) {
-  if (is_said(data))
+  if (ep_columns_are_said(data))
     return ep_fail_at(error, EP_INVALID,
                       data->columns_count > 0 ? "/data/columns"
                       : data->features.name   ? "/data/features"
@@ -68,20 +67,6 @@ ep_status ep_columns_plan(const ep_data_spec *data, const ep_dataset_meta *meta,
   if (status == EP_OK) return EP_OK;
   free(*out);
   *out = NULL;
-  return status;
-}
-
-ep_status ep_columns_find(const ep_data_spec *data, const char *dataset_folder, ep_encoding **out,
-                          ep_error *error) {
-  ep_dataset_meta meta;
-  bool there;
-  *out = NULL;
-  /* files that are mapped hold numbers alone; to describe them is to read them all */
-  if (!dataset_folder && !is_said(data)) return EP_OK;
-  ep_status status = ep_data_meta_find(data, dataset_folder, &there, &meta, error);
-  if (status != EP_OK) return status;
-  if (there) status = ep_columns_plan(data, &meta, out, error);
-  ep_dataset_meta_deinit(&meta);
   return status;
 }
 

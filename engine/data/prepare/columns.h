@@ -12,9 +12,8 @@
 ep_status ep_columns_plan(const ep_data_spec *data, const ep_dataset_meta *meta, ep_encoding **out,
                           ep_error *error);
 
-/* The same of the data of a job, whose description is read where it can matter. */
-ep_status ep_columns_find(const ep_data_spec *data, const char *dataset_folder, ep_encoding **out,
-                          ep_error *error);
+/* Whether the spec says anything of columns. */
+bool ep_columns_are_said(const ep_data_spec *data);
 
 /* Learns from the rows of `main` (a table) whose split is EP_SPLIT_TRAIN; split: [main rows]. */
 ep_status ep_columns_fit(ep_encoding *encoding, const ep_row_source *main, const uint8_t *split,

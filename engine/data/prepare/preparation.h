@@ -11,6 +11,8 @@
 
 /* What is in use while rows become a program's input. */
 typedef struct {
+  ep_dataset_meta meta;               /* where it can matter: of a dataset, or columns are named */
+  bool described;                     /* there is a meta */
   ep_row_source sets[EP_SPLIT_COUNT]; /* the main rows, and those of sets of the data's own */
   uint8_t *split;                     /* [main rows], owned: ep_split of each row */
   double *x, *y;      /* [features of the rows], [targets], owned: the row at hand */

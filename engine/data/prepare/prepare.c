@@ -13,6 +13,7 @@
 #include "engine/data/prepare/shape.h"
 #include "engine/data/prepare/split.h"
 #include "engine/data/sources/class_counts.h"
+#include "engine/data/sources/table_walk.h"
 #include "engine/data/sources/target.h"
 
 static const ep_row_source *main_rows(const ep_preparation *work) {
@@ -430,43 +431,46 @@ static ep_status work_do(const ep_data_spec *data, ep_preparation *work, ep_prep
 /* The names that go with the weights though nothing is encoded. */
 static ep_status names_find(const ep_data_spec *data, const ep_preparation *work, bool classifies,
                             const char *dataset_folder, ep_scaling *out, ep_error *error) {
-  ep_dataset_meta meta = {0};
+  const ep_dataset_meta *meta = &work->meta;
   const ep_row_source *main = main_rows(work);
   ep_status status = EP_OK;
   if (out->encoding) return EP_OK;
-  bool there;
-  if (dataset_folder) status = ep_data_meta_find(data, dataset_folder, &there, &meta, error);
-  if (status == EP_OK && dataset_folder && !main->apart)
-    status = ep_column_names_find(data, &meta, out, error);
-  if (status == EP_OK && classifies && (meta.classes > 0 || main->swapped))
-    status = ep_target_classes_find(&meta, main->target, &out->classes, error);
+  if (dataset_folder && !main->apart) status = ep_column_names_find(data, meta, out, error);
+  if (status == EP_OK && classifies && (meta->classes > 0 || main->swapped))
+    status = ep_target_classes_find(meta, main->target, &out->classes, error);
   if (status == EP_OK && main->swapped) ep_classes_swap(&out->classes);
-  if (meta.dialect) out->dialect = meta.dialect->dialect;
-  ep_dataset_meta_deinit(&meta);
+  if (meta->dialect) out->dialect = meta->dialect->dialect;
   return status;
 }
 
 /* What decides the split, but for a permutation: a column, or the order of a series. */
-static ep_status by_find(const ep_data_spec *data, const char *dataset_folder, ep_preparation *work,
-                         ep_error *error) {
-  ep_dataset_meta meta;
-  bool there;
-  work->by = (ep_split_column){.column = -1};
-  if (!data->time[0] && !data->group[0] && data->window.length == 0) return EP_OK;
-  ep_status status = ep_data_meta_find(data, dataset_folder, &there, &meta, error);
-  if (status != EP_OK) return status;
-  const ep_part *table = &meta.part[EP_SPLIT_TRAIN][EP_ROLE_TABLE];
+static ep_status by_find(const ep_data_spec *data, ep_preparation *work, ep_error *error) {
+  const ep_dataset_meta *meta = work->described ? &work->meta : NULL;
+  const ep_part *table = &work->meta.part[EP_SPLIT_TRAIN][EP_ROLE_TABLE];
   ep_row_source *main = &work->sets[EP_SPLIT_TRAIN];
+  ep_status status = EP_OK;
+  work->by = (ep_split_column){.column = -1};
   if (data->window.length > 0)
-    status = ep_windows_find(data, there ? &meta : NULL, main->target, &work->windows, error);
-  else
+    status = ep_windows_find(data, meta, main->target, &work->windows, error);
+  else if (data->time[0] || data->group[0])
     status = ep_split_column_find(data, table->rows > 0 ? table : NULL, &work->by, error);
   if (work->windows.order) { /* the rows stand in the order of the series from here on */
     main->kept = work->windows.order;
     work->windows.order = NULL;
   }
-  ep_dataset_meta_deinit(&meta);
   return status;
+}
+
+/* The encoding's plan, and what describes the rows: files that are mapped hold numbers alone, and
+ * to describe them is to read them all. */
+static ep_status columns_find(const ep_data_spec *data, const char *dataset_folder,
+                              ep_preparation *work, ep_encoding **out, ep_error *error) {
+  bool columns = dataset_folder || ep_columns_are_said(data);
+  if (!columns && !data->time[0] && !data->group[0]) return EP_OK;
+  ep_status status =
+      ep_data_describe(data, dataset_folder, true, &work->described, &work->meta, error);
+  if (status != EP_OK || !columns || !work->described) return status;
+  return ep_columns_plan(data, &work->meta, out, error);
 }
 
 ep_status ep_preparation_open(const ep_data_spec *data, ep_loss_type loss,
@@ -476,11 +480,11 @@ ep_status ep_preparation_open(const ep_data_spec *data, ep_loss_type loss,
   *out = (ep_prepared){0};
   ep_status status = ep_row_source_open(data, dataset_folder, work->sets, error);
   if (status != EP_OK) return status;
-  status = ep_columns_find(data, dataset_folder, &out->scaling.encoding, error);
+  status = columns_find(data, dataset_folder, work, &out->scaling.encoding, error);
   if (status == EP_OK)
     status =
         names_find(data, work, ep_loss_is_classifier(loss), dataset_folder, &out->scaling, error);
-  if (status == EP_OK) status = by_find(data, dataset_folder, work, error);
+  if (status == EP_OK) status = by_find(data, work, error);
   if (status == EP_OK) status = work_begin(data, work, out, error);
   if (status == EP_OK) status = loss_check(data, loss, work, error);
   return status == EP_OK ? rows_assign(data, work, out, error) : status;
@@ -495,6 +499,7 @@ void ep_preparation_close(ep_preparation *work) {
   free(work->y);
   free(work->encoded);
   ep_row_source_close(work->sets);
+  ep_dataset_meta_deinit(&work->meta);
 }
 
 ep_status ep_prepare(const ep_data_spec *data, ep_loss_type loss, const char *dataset_folder,

@@ -307,8 +307,3 @@ ep_status ep_data_classes_check(const ep_data_spec *data, const char *dataset_fo
   /* a test set of the data's own takes no row of the main one */
   return ep_split_check_classes(data, rows, data->test != 0 ? shape->test_rows : 0, error);
 }
-
-ep_status ep_data_meta_find(const ep_data_spec *data, const char *dataset_folder, bool *there,
-                            ep_dataset_meta *out, ep_error *error) {
-  return ep_data_describe(data, dataset_folder, true, there, out, error);
-}

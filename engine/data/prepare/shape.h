@@ -7,10 +7,6 @@
 #include "engine/data/datasets/dataset.h"
 #include "engine/plan/plan.h"
 
-/* What describes the rows of `data`, as ep_data_describe finds it with their values. */
-ep_status ep_data_meta_find(const ep_data_spec *data, const char *dataset_folder, bool *there,
-                            ep_dataset_meta *out, ep_error *error);
-
 /* The shape of a row of x that is stored with `dimensions` of its own: [C, H, W], [H, W] as one
  * channel, anything else as a vector; "shape" of the spec goes before. `columns` is its product. */
 ep_shape ep_data_row_shape(const ep_data_spec *data, int dimensions, const int64_t *shape,

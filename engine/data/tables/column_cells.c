@@ -171,3 +171,11 @@ void ep_column_cells_deinit(ep_column_cells *cells) {
   free(cells->value);
   cells->value = NULL;
 }
+
+bool ep_column_cell_read(const ep_column *column, ep_cell_kind kind, const ep_dialect *dialect,
+                         const char *text, size_t bytes, double *value) {
+  if (!ep_cell_kind_is_number(kind))
+    return kind < EP_CELL_KINDS && ep_cell_read(kind, text, bytes, value);
+  ep_cell_marks marks = {dialect->decimal, dialect->thousands};
+  return ep_unit_number_read(marks, column->unit, text, bytes, value);
+}

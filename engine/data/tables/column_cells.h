@@ -4,6 +4,7 @@
 
 #include "engine/data/cells/unit.h"
 #include "engine/data/cells/word_set.h"
+#include "engine/data/datasets/dataset.h"
 #include "engine/data/dialect/dialect.h"
 
 /* The pairs of marks that numbers are tried with, the plainest first. */
@@ -80,5 +81,10 @@ bool ep_word_is_code(const char *text, size_t bytes);
 int64_t ep_numbers_count(const ep_column_cells *cells, int marks);
 
 void ep_column_cells_deinit(ep_column_cells *cells);
+
+/* Reads a cell that is not missing as the column is typed: a number, a date. False where it is
+ * neither. */
+bool ep_column_cell_read(const ep_column *column, ep_cell_kind kind, const ep_dialect *dialect,
+                         const char *text, size_t bytes, double *value);
 
 #endif

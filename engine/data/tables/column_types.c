@@ -431,14 +431,6 @@ ep_status ep_column_types_find(ep_table_rows *rows, ep_column_cells *cells, ep_p
   return status;
 }
 
-bool ep_column_cell_read(const ep_column *column, ep_cell_kind kind, const ep_dialect *dialect,
-                         const char *text, size_t bytes, double *value) {
-  if (!ep_cell_kind_is_number(kind))
-    return kind < EP_CELL_KINDS && ep_cell_read(kind, text, bytes, value);
-  ep_cell_marks marks = {dialect->decimal, dialect->thousands};
-  return ep_unit_number_read(marks, column->unit, text, bytes, value);
-}
-
 /* What the names of the columns are. Of those of numbers and dates, read as such: */
 typedef struct {
   int64_t dates, numbers, marked, counts, years;

@@ -28,11 +28,6 @@ ep_status ep_column_types_find(ep_table_rows *rows, ep_column_cells *cells, ep_p
 bool ep_column_names_are_cells(const ep_column *column, const ep_column_cells *cells,
                                int64_t columns, const ep_dialect *dialect, const char **note);
 
-/* Reads a cell that is not missing as the column is typed: a number, a date. False where it is
- * neither. */
-bool ep_column_cell_read(const ep_column *column, ep_cell_kind kind, const ep_dialect *dialect,
-                         const char *text, size_t bytes, double *value);
-
 /* In a draft, the cell of word `number`; and the number of such a cell, -1: it is a value. */
 double ep_drafted_word(uint32_t number);
 int64_t ep_drafted_number(double cell);

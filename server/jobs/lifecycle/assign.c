@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "server/jobs/lifecycle/end.h"
-#include "server/jobs/lifecycle/run.h"
 #include "server/jobs/lifecycle/trials.h"
 #include "server/jobs/live/best.h"
 #include "server/jobs/live/live.h"
@@ -208,8 +207,10 @@ static ep_live_job *queue_take(ep_jobs *jobs, const char *device, int cores,
   return job;
 }
 
-bool ep_assign_may_help(ep_jobs *jobs, const ep_live_job *job, const char *device,
-                        const ep_slurm_request *has) {
+/* Whether a worker of the device, which no queued job takes, may train points of a running sweep:
+ * one that the job could have run on. The mutex is held. */
+static bool may_help(ep_jobs *jobs, const ep_live_job *job, const char *device,
+                     const ep_slurm_request *has) {
   bool held[EP_LIMIT_DEVICES];
   held_find(jobs, held);
   if (is_held(jobs, device, held) || (jobs->exclusives > 0 && exclusive_runs(jobs))) return false;
@@ -220,6 +221,26 @@ bool ep_assign_may_help(ep_jobs *jobs, const ep_live_job *job, const char *devic
   }
   if (strcmp(job->row.device, device) == 0) return true;
   return ep_device_is_cuda(device) && ep_fit_requested(job->row.requested_device, device);
+}
+
+char *ep_assign_help(ep_jobs *jobs, const char *id, int attempt, const char *device,
+                     const ep_slurm_request *has) {
+  ep_error error = {0};
+  ep_job_row stored;
+  ep_supervisor_get_devices(jobs->supervisor, &jobs->devices);
+  pthread_mutex_lock(&jobs->mutex);
+  ep_live_job *job = ep_trials_running(jobs, id, attempt);
+  const bool may = job && may_help(jobs, job, device, has);
+  pthread_mutex_unlock(&jobs->mutex);
+  if (!may) return NULL;
+  if (ep_store_job_get(jobs->store, id, &stored, &error) != EP_OK) {
+    ep_log(EP_LOG_WARNING, "job %s cannot get a helper: %s", id, error.message);
+    return NULL;
+  }
+  char *spec = stored.spec; /* ownership moves */
+  stored.spec = NULL;
+  ep_job_row_deinit(&stored);
+  return spec;
 }
 
 void ep_assign_drop(ep_jobs *jobs, ep_live_job *job) {
@@ -296,7 +317,7 @@ static ep_status start_prepare(ep_jobs *jobs, ep_live_job *job, const char *devi
   ep_event_log_tail tail;
   ep_event_log_get_tail(job->log, &tail);
   out->train.epochs_logged = tail.reports.epoch;
-  out->train.thinning = ep_run_thinning(jobs, &tail);
+  out->train.thinning = ep_live_thinning(jobs, &tail);
   out->train.gpus_count = job->gang.count;
   for (int i = 0; i < job->gang.count; i++) out->train.gpus[i] = job->gang.gpu[i];
   out->cores = ep_fit_cores(&row, device);

@@ -16,10 +16,10 @@ void ep_assign_return(ep_jobs *jobs, ep_live_job *job, bool again);
 /* Takes back an attempt that had not begun. A device of an earlier start stays. */
 void ep_assign_undo(ep_jobs *jobs, ep_live_job *job);
 
-/* Whether a worker of the device, which no queued job takes, may train points of a running sweep:
- * one that the job could have run on. The mutex is held. */
-bool ep_assign_may_help(ep_jobs *jobs, const ep_live_job *job, const char *device,
-                        const ep_slurm_request *has);
+/* Whether an idle worker of the device, which no job waits for, may help the job: its spec, the
+ * caller's (free). NULL: it may not. has: of a worker of Slurm, what it has; else NULL. */
+char *ep_assign_help(ep_jobs *jobs, const char *id, int attempt, const char *device,
+                     const ep_slurm_request *has);
 
 /* Frees a dropped job that ran: its row could not be stored. */
 void ep_assign_drop(ep_jobs *jobs, ep_live_job *job);

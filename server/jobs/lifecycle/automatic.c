@@ -5,40 +5,6 @@
 #include "engine/first_model/explanation.h"
 #include "server/process/data_dir.h"
 
-/* Chooses, with the content that the job's data has at the moment; `data` holds it. */
-static ep_status choose(ep_jobs *jobs, const ep_automatic_job *job, ep_checked_spec *data,
-                        ep_model_facts *facts, char **chosen, ep_problem *problem) {
-  ep_dataset_meta meta = {0};
-  bool described;
-  ep_status status = ep_spec_data_find(jobs, data, &described, &meta, problem);
-  if (status != EP_OK) return status;
-  status = ep_model_facts_find(job, described ? &meta : NULL, facts, problem);
-  ep_dataset_meta_deinit(&meta);
-  if (status != EP_OK) return status;
-  *chosen = ep_first_model_choose(facts);
-  return *chosen ? EP_OK : ep_problem_fail_memory(problem);
-}
-
-ep_status ep_automatic_spec_fill(ep_jobs *jobs, struct json_t *request, bool sweep,
-                                 ep_checked_spec *checked, ep_problem *problem) {
-  ep_automatic_job job;
-  bool asked;
-  char *chosen = NULL;
-  ep_status status = ep_automatic_read(request, sweep ? "job" : NULL, &asked, &job, problem);
-  if (status != EP_OK || !asked) return status;
-  ep_checked_spec data = {.by = checked->by, .spec = job.spec};
-  checked->facts = calloc(1, sizeof *checked->facts);
-  status = checked->facts ? choose(jobs, &job, &data, checked->facts, &chosen, problem)
-                          : ep_problem_fail_memory(problem);
-  if (status != EP_OK && sweep) ep_spec_pointers_move(problem);
-  if (status == EP_OK) status = ep_automatic_fill(&job, chosen, problem);
-  free(chosen);
-  job.spec = NULL; /* deinit frees it with its pins */
-  ep_checked_spec_deinit(jobs, &data);
-  ep_automatic_deinit(&job);
-  return status;
-}
-
 ep_status ep_automatic_explain(ep_jobs *jobs, const ep_dataset_meta *meta, ep_checked_spec *checked,
                                ep_problem *problem) {
   char folder[EP_PATH_BYTES];

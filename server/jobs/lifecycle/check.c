@@ -105,55 +105,97 @@ static ep_status classes_check(ep_jobs *jobs, const ep_data_spec *data, const ep
   return status == EP_OK ? EP_OK : ep_problem_from_error(problem, &error);
 }
 
-/* What describes the spec's data; of a path, its content is pinned. *stored: there is a
- * description.
- */
-static ep_status meta_find(ep_jobs *jobs, ep_checked_spec *checked, bool *stored,
-                           ep_dataset_meta *out, ep_problem *problem) {
+/* What describes the spec's data; of a path, its content is pinned. */
+static ep_status meta_find(ep_jobs *jobs, ep_checked_spec *checked, ep_job *out,
+                           ep_problem *problem) {
   const ep_data_spec *data = &checked->spec->data;
   char folder[EP_PATH_BYTES];
   ep_error error = {0};
-  *stored = data->source == EP_DATA_DATASET || data->source == EP_DATA_PATH;
-  if (!*stored) return EP_OK;
+  *out = (ep_job){.spec = checked->spec};
+  out->described = data->source == EP_DATA_DATASET || data->source == EP_DATA_PATH;
+  if (!out->described) return EP_OK;
   ep_status status;
   if (data->source == EP_DATA_PATH) {
-    status = ep_path_data_resolve(&jobs->contents, &checked->spec->data, out, problem);
+    status = ep_path_data_resolve(&jobs->contents, &checked->spec->data, &out->meta, problem);
     checked->pinned = data->sha256[0] != 0;
     if (status != EP_OK) return status;
   } else {
     status = ep_path_join(folder, &error, jobs->data_dir, "datasets", data->sha256, NULL);
-    if (status == EP_OK) status = ep_dataset_meta_read(folder, out, &error);
+    if (status == EP_OK) status = ep_dataset_meta_read(folder, &out->meta, &error);
     if (status != EP_OK) return ep_problem_from_error(problem, &error);
   }
-  status = ep_data_retype(data, out, &error);
-  if (status == EP_OK) return EP_OK;
-  ep_dataset_meta_deinit(out);
-  return ep_problem_from_error(problem, &error);
+  status = ep_data_retype(data, &out->meta, &error);
+  return status == EP_OK ? EP_OK : ep_problem_from_error(problem, &error);
 }
 
-ep_status ep_spec_data_find(ep_jobs *jobs, ep_checked_spec *checked, bool *described,
-                            ep_dataset_meta *meta, ep_problem *problem) {
+/* Opens checked->spec as far as what describes its data, pinned as they are at the moment.
+ * ep_job_close, also on failure. */
+static ep_status data_find(ep_jobs *jobs, ep_checked_spec *checked, ep_job *out,
+                           ep_problem *problem) {
   ep_status status = EP_OK;
+  *out = (ep_job){0};
   if (checked->spec->data.source == EP_DATA_DATASET)
     status = dataset_resolve(jobs, checked, problem);
-  return status == EP_OK ? meta_find(jobs, checked, described, meta, problem) : status;
+  return status == EP_OK ? meta_find(jobs, checked, out, problem) : status;
+}
+
+/* The faults of a sweep's job stand below /job. */
+static void pointers_move(ep_problem *problem) {
+  for (int i = 0; i < problem->errors_count; i++) {
+    char inner[EP_POINTER_BYTES];
+    memcpy(inner, problem->errors[i].pointer, sizeof inner);
+    snprintf(problem->errors[i].pointer, sizeof inner, "/job%.*s", (int)sizeof inner - 5, inner);
+  }
+}
+
+/* Chooses, with the content that the job's data has at the moment; `data` holds it. */
+static ep_status model_choose(ep_jobs *jobs, const ep_automatic_job *job, ep_checked_spec *data,
+                              ep_model_facts *facts, char **chosen, ep_problem *problem) {
+  ep_job found;
+  ep_status status = data_find(jobs, data, &found, problem);
+  if (status == EP_OK)
+    status = ep_model_facts_find(job, found.described ? &found.meta : NULL, facts, problem);
+  ep_job_close(&found);
+  if (status != EP_OK) return status;
+  *chosen = ep_first_model_choose(facts);
+  return *chosen ? EP_OK : ep_problem_fail_memory(problem);
+}
+
+/* What is left open is chosen by the data that there are, and checked->by sees, and filled into the
+ * request; checked->facts: by what, NULL where nothing is open. sweep: the job stands at /job, and
+ * so do faults. */
+static ep_status open_fill(ep_jobs *jobs, struct json_t *request, bool sweep,
+                           ep_checked_spec *checked, ep_problem *problem) {
+  ep_automatic_job job;
+  bool asked;
+  char *chosen = NULL;
+  ep_status status = ep_automatic_read(request, sweep ? "job" : NULL, &asked, &job, problem);
+  if (status != EP_OK || !asked) return status;
+  ep_checked_spec data = {.by = checked->by, .spec = job.spec};
+  checked->facts = calloc(1, sizeof *checked->facts);
+  status = checked->facts ? model_choose(jobs, &job, &data, checked->facts, &chosen, problem)
+                          : ep_problem_fail_memory(problem);
+  if (status != EP_OK && sweep) pointers_move(problem);
+  if (status == EP_OK) status = ep_automatic_fill(&job, chosen, problem);
+  free(chosen);
+  job.spec = NULL; /* deinit frees it with its pins */
+  ep_checked_spec_deinit(jobs, &data);
+  ep_automatic_deinit(&job);
+  return status;
 }
 
 static ep_status plan_make(ep_jobs *jobs, ep_checked_spec *checked, ep_problem *problem) {
   ep_data_spec *data = &checked->spec->data;
-  ep_dataset_meta meta = {0};
-  ep_data_shape shape;
-  bool stored;
-  ep_status status = meta_find(jobs, checked, &stored, &meta, problem);
-  if (status != EP_OK) return status;
-  status = ep_data_shape_find(data, stored ? &meta : NULL, &shape, problem);
+  ep_job job;
+  ep_status status = meta_find(jobs, checked, &job, problem);
+  const ep_dataset_meta *meta = job.described ? &job.meta : NULL;
+  if (status == EP_OK) status = ep_job_plan(&job, problem);
   if (status == EP_OK)
-    status = ep_positive_class_resolve(data, checked->spec->loss, stored ? &meta : NULL, &shape,
-                                       problem);
-  if (status == EP_OK) status = ep_plan_create(checked->spec, &shape, &checked->plan, problem);
-  if (status == EP_OK) status = classes_check(jobs, data, &shape, problem);
-  if (status == EP_OK) status = ep_automatic_explain(jobs, stored ? &meta : NULL, checked, problem);
-  if (stored) ep_dataset_meta_deinit(&meta);
+    status = ep_positive_class_resolve(data, checked->spec->loss, meta, &job.shape, problem);
+  if (status == EP_OK) status = classes_check(jobs, data, &job.shape, problem);
+  checked->plan = job.plan;
+  if (status == EP_OK) status = ep_automatic_explain(jobs, meta, checked, problem);
+  ep_job_take_plan(&job);
   return status;
 }
 
@@ -347,7 +389,7 @@ static ep_status webhooks_check(const ep_jobs *jobs, const ep_job_spec *spec, ep
 /* Reads a job, what it leaves open filled in. */
 static ep_status job_read(ep_jobs *jobs, struct json_t *request, bool stored,
                           ep_checked_spec *checked, ep_problem *problem) {
-  ep_status status = ep_automatic_spec_fill(jobs, request, false, checked, problem);
+  ep_status status = open_fill(jobs, request, false, checked, problem);
   if (status == EP_OK) status = ep_first_weights_name(jobs, &checked->by, request, problem);
   if (status == EP_OK) status = ep_job_request_read(request, stored, &checked->spec, problem);
   if (status == EP_OK && checked->find_lr)
@@ -378,14 +420,6 @@ ep_status ep_spec_check(ep_jobs *jobs, struct json_t *request, bool same_data,
   return status == EP_OK ? stored_parts_check(checked, problem) : status;
 }
 
-void ep_spec_pointers_move(ep_problem *problem) {
-  for (int i = 0; i < problem->errors_count; i++) {
-    char inner[EP_POINTER_BYTES];
-    memcpy(inner, problem->errors[i].pointer, sizeof inner);
-    snprintf(problem->errors[i].pointer, sizeof inner, "/job%.*s", (int)sizeof inner - 5, inner);
-  }
-}
-
 /* Whether each device that varies is there. */
 static ep_status devices_check(ep_jobs *jobs, const ep_sweep_spec *sweep, ep_problem *problem) {
   double point[EP_LIMIT_SWEEP_AXES];
@@ -405,16 +439,16 @@ static ep_status first_training_check(ep_jobs *jobs, ep_checked_spec *checked,
   ep_sweep_first_point(checked->sweep, point);
   ep_status status = ep_sweep_trial_make(checked->sweep, point, 0, &checked->spec, problem);
   if (status == EP_OK) status = training_check(jobs, false, checked, problem);
-  ep_spec_pointers_move(problem);
+  pointers_move(problem);
   return status;
 }
 
 ep_status ep_sweep_check(ep_jobs *jobs, struct json_t *request, ep_checked_spec *checked,
                          ep_problem *problem) {
-  ep_status status = ep_automatic_spec_fill(jobs, request, true, checked, problem);
+  ep_status status = open_fill(jobs, request, true, checked, problem);
   if (status == EP_OK) {
     status = ep_first_weights_name(jobs, &checked->by, json_object_get(request, "job"), problem);
-    ep_spec_pointers_move(problem);
+    pointers_move(problem);
   }
   if (status == EP_OK) status = ep_sweep_space_fill(request, problem);
   if (status == EP_OK) status = ep_sweep_request_read(request, &checked->sweep, problem);

@@ -3,7 +3,7 @@
 #ifndef EP_SERVER_JOBS_LIFECYCLE_CHECK_H
 #define EP_SERVER_JOBS_LIFECYCLE_CHECK_H
 
-#include "engine/data/datasets/dataset.h"
+#include "engine/data/prepare/job.h"
 #include "engine/files/path.h"
 #include "engine/first_model/first_model.h"
 #include "server/jobs/live/state.h"
@@ -37,12 +37,6 @@ ep_status ep_spec_check(ep_jobs *jobs, struct json_t *request, bool same_data,
 /* The same of a sweep. */
 ep_status ep_sweep_check(ep_jobs *jobs, struct json_t *request, ep_checked_spec *checked,
                          ep_problem *problem);
-/* What describes the data of checked->spec, pinned as it is at the moment; *described: there is a
- * description, the caller's to deinit. */
-ep_status ep_spec_data_find(ep_jobs *jobs, ep_checked_spec *checked, bool *described,
-                            ep_dataset_meta *meta, ep_problem *problem);
-/* The faults of a sweep's job stand below /job. */
-void ep_spec_pointers_move(ep_problem *problem);
 void ep_checked_spec_deinit(ep_jobs *jobs, ep_checked_spec *checked);
 
 /* EP_FORBIDDEN at /priority: it passes other owners' jobs, and the caller is limited. */

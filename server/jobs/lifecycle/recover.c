@@ -33,18 +33,15 @@ enum { FINISHED_CHECKED = 64, RESTORE_TRIES = 3 };
 static bool spec_note(const ep_job_row *row, ep_live_job *job) {
   ep_job_spec *spec = NULL;
   ep_sweep_spec *sweep = NULL;
-  ep_problem *problem = calloc(1, sizeof *problem);
-  if (!problem) return false;
   ep_status status = ep_id_is_sweep(row->id)
-                         ? ep_sweep_spec_load(row->spec, strlen(row->spec), &sweep, problem)
-                         : ep_job_spec_load(row->spec, strlen(row->spec), &spec, problem);
+                         ? ep_sweep_spec_load(row->spec, &sweep, NULL)
+                         : ep_job_spec_load(row->spec, strlen(row->spec), &spec, NULL);
   bool noted = status != EP_NO_MEMORY;
   if (sweep) ep_trials_note(job, sweep);
   if (spec) ep_first_weights_pin_name(spec, job->init_pin);
   if (status == EP_OK) noted = ep_live_spec_note(job, sweep ? sweep->base : spec);
   ep_job_spec_destroy(spec);
   ep_sweep_spec_destroy(sweep);
-  free(problem);
   return noted;
 }
 

@@ -38,7 +38,7 @@ static int job_wants(void *context, const char *id, int attempt, int helpers) {
 
 static char *job_help(void *context, const char *id, int attempt, const char *device,
                       const ep_slurm_request *held) {
-  return ep_trials_help(context, id, attempt, device, held);
+  return ep_assign_help(context, id, attempt, device, held);
 }
 
 static void job_helped(void *context, const char *id, int attempt, int helpers) {
@@ -161,15 +161,10 @@ static double eta_of(const ep_progress_record *record, const ep_job_row *row) {
   return floor(seconds * 1e6 + 0.5) / 1e6;
 }
 
-int ep_run_thinning(const ep_jobs *jobs, const ep_event_log_tail *tail) {
-  int64_t times = tail->bytes / jobs->max_log_bytes; /* that it has reached its ceiling */
-  return times < EP_LIMIT_THINNING ? (int)times : EP_LIMIT_THINNING;
-}
-
 static int thinning_of(const ep_jobs *jobs, const ep_live_job *job) {
   ep_event_log_tail tail;
   ep_event_log_get_tail(job->log, &tail);
-  return ep_run_thinning(jobs, &tail);
+  return ep_live_thinning(jobs, &tail);
 }
 
 /* Whether a log that is thinned keeps the report of an epoch: the choice depends on the epoch

@@ -7,7 +7,4 @@
 /* The functions that the supervisor calls. */
 void ep_run_events(ep_jobs *jobs, ep_supervisor_events *out);
 
-/* The log keeps one of 2^(this) reports. */
-int ep_run_thinning(const ep_jobs *jobs, const ep_event_log_tail *tail);
-
 #endif

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "server/jobs/lifecycle/assign.h"
 #include "server/jobs/live/live.h"
 #include "server/jobs/live/usage.h"
 #include "server/process/clock.h"
@@ -20,11 +19,7 @@ enum { VALUES_BYTES = EP_LIMIT_EVENT_BYTES / 2 }; /* of one point in a line */
 static ep_status spec_load(const char *id, const char *spec, ep_sweep_spec **out, ep_error *error) {
   *out = NULL;
   if (!ep_id_is_sweep(id)) return EP_OK;
-  ep_problem *problem = calloc(1, sizeof *problem);
-  if (!problem) return ep_fail_memory(error);
-  ep_status status = ep_sweep_spec_load(spec, strlen(spec), out, problem);
-  free(problem);
-  return status == EP_NO_MEMORY ? ep_fail_memory(error) : EP_OK;
+  return ep_sweep_spec_load(spec, out, NULL) == EP_NO_MEMORY ? ep_fail_memory(error) : EP_OK;
 }
 
 void ep_trials_note(ep_live_job *job, const ep_sweep_spec *sweep) {
@@ -112,8 +107,7 @@ ep_status ep_trials_hold(const ep_live_job *job, const ep_progress *progress, in
 
 /* --- workers that would help ------------------------------------------------------------------ */
 
-/* The job while that attempt runs and is to go on; NULL: it does not. The mutex is held. */
-static ep_live_job *running_find(ep_jobs *jobs, const char *id, int attempt) {
+ep_live_job *ep_trials_running(ep_jobs *jobs, const char *id, int attempt) {
   ep_live_job *job = ep_live_find_stored(jobs, id);
   const bool runs = job && !job->ending && job->row.state == EP_STATE_RUNNING &&
                     job->row.attempt == attempt && !job->cancelled && !job->pause && !job->dropped;
@@ -122,7 +116,7 @@ static ep_live_job *running_find(ep_jobs *jobs, const char *id, int attempt) {
 
 int ep_trials_wants(ep_jobs *jobs, const char *id, int attempt, int helpers) {
   pthread_mutex_lock(&jobs->mutex);
-  ep_live_job *job = running_find(jobs, id, attempt);
+  ep_live_job *job = ep_trials_running(jobs, id, attempt);
   int most = job && !job->exclusive && job->gang.most == 0 ? helpers : 0;
   if (most > 0 && job->workers > 0 && most > job->workers - 1) most = job->workers - 1;
   if (job) job->helpers_wanted = most;
@@ -130,29 +124,9 @@ int ep_trials_wants(ep_jobs *jobs, const char *id, int attempt, int helpers) {
   return most;
 }
 
-char *ep_trials_help(ep_jobs *jobs, const char *id, int attempt, const char *device,
-                     const ep_slurm_request *has) {
-  ep_error error = {0};
-  ep_job_row stored;
-  ep_supervisor_get_devices(jobs->supervisor, &jobs->devices);
-  pthread_mutex_lock(&jobs->mutex);
-  ep_live_job *job = running_find(jobs, id, attempt);
-  const bool may = job && ep_assign_may_help(jobs, job, device, has);
-  pthread_mutex_unlock(&jobs->mutex);
-  if (!may) return NULL;
-  if (ep_store_job_get(jobs->store, id, &stored, &error) != EP_OK) {
-    ep_log(EP_LOG_WARNING, "job %s cannot get a helper: %s", id, error.message);
-    return NULL;
-  }
-  char *spec = stored.spec; /* ownership moves */
-  stored.spec = NULL;
-  ep_job_row_deinit(&stored);
-  return spec;
-}
-
 void ep_trials_helped(ep_jobs *jobs, const char *id, int attempt, int helpers) {
   pthread_mutex_lock(&jobs->mutex);
-  ep_live_job *job = running_find(jobs, id, attempt);
+  ep_live_job *job = ep_trials_running(jobs, id, attempt);
   const bool changed = job && job->helpers != helpers;
   if (changed) {
     ep_usage_end(jobs, job); /* so far with the helpers that it had */

@@ -28,10 +28,8 @@ double ep_trials_eta(const ep_live_job *job, int64_t number);
 /* How many of the helpers that its worker has work for a job may have. */
 int ep_trials_wants(ep_jobs *jobs, const char *id, int attempt, int helpers);
 
-/* Whether an idle worker of the device, which no job waits for, may help the job: its spec, the
- * caller's (free). NULL: it may not. has: of a worker of Slurm, what it has; else NULL. */
-char *ep_trials_help(ep_jobs *jobs, const char *id, int attempt, const char *device,
-                     const ep_slurm_request *has);
+/* The job while that attempt runs and is to go on; NULL: it does not. The mutex is held. */
+ep_live_job *ep_trials_running(ep_jobs *jobs, const char *id, int attempt);
 
 /* The job has so many helpers by now. */
 void ep_trials_helped(ep_jobs *jobs, const char *id, int attempt, int helpers);

@@ -173,3 +173,8 @@ double ep_live_left_seconds(const ep_live_job *job) {
     limit = fmax(limit - (double)(ep_clock_steady_us() - job->sweep_us) / 1e6, 0);
   return job->row.max_seconds > 0 && work > limit ? limit : work;
 }
+
+int ep_live_thinning(const ep_jobs *jobs, const ep_event_log_tail *tail) {
+  int64_t times = tail->bytes / jobs->max_log_bytes; /* that it has reached its ceiling */
+  return times < EP_LIMIT_THINNING ? (int)times : EP_LIMIT_THINNING;
+}

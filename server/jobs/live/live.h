@@ -49,4 +49,7 @@ double ep_live_work_seconds(const ep_live_job *job);
  * estimate is over and it has reported nothing. Locked. */
 double ep_live_left_seconds(const ep_live_job *job);
 
+/* A job's log keeps one of 2^(this) reports. */
+int ep_live_thinning(const ep_jobs *jobs, const ep_event_log_tail *tail);
+
 #endif

@@ -31,15 +31,11 @@ static void results_deinit(sweep_results *results) {
 
 static ep_status spec_parse(const char *id, const char *spec, ep_sweep_spec **out,
                             ep_error *error) {
-  ep_problem *problem = calloc(1, sizeof *problem);
-  if (!problem) return ep_fail_memory(error);
-  ep_status status = ep_sweep_spec_load(spec, strlen(spec), out, problem);
-  if (status == EP_NO_MEMORY)
-    ep_fail_memory(error);
-  else if (status != EP_OK)
-    status = ep_fail(error, EP_DAMAGED, "the spec of %s is damaged: %.300s", id, problem->detail);
-  free(problem);
-  return status;
+  ep_error why = {0};
+  ep_status status = ep_sweep_spec_load(spec, out, &why);
+  if (status == EP_NO_MEMORY) return ep_fail_memory(error);
+  if (status == EP_OK) return EP_OK;
+  return ep_fail(error, EP_DAMAGED, "%s is damaged: %.300s", id, why.message);
 }
 
 /* The caller deinits *out, also on failure. */

@@ -80,15 +80,6 @@ static ep_status spec_add(ep_needs *needs, const char *data_dir, const ep_job_sp
   return status;
 }
 
-static ep_status text_parse(const char *text, size_t bytes, ep_job_spec **spec, ep_error *error) {
-  ep_problem *problem = calloc(1, sizeof *problem);
-  if (!problem) return ep_fail_memory(error);
-  ep_status status = ep_job_spec_parse(text, bytes, spec, problem);
-  if (status != EP_OK) ep_fail(error, status, "the stored spec: %s", problem->detail);
-  free(problem);
-  return status;
-}
-
 /* A job that goes on where another ended may have to train that one again: engine/worker/replay.h.
  */
 static ep_status source_add(ep_needs *needs, const char *data_dir, const char *source,
@@ -99,7 +90,7 @@ static ep_status source_add(ep_needs *needs, const char *data_dir, const char *s
   ep_status status = ep_path_join(path, error, data_dir, "jobs", source, EP_SPEC_FILE, NULL);
   if (status == EP_OK) status = ep_mapping_open(path, &mapping, error);
   if (status != EP_OK) return status;
-  status = text_parse((const char *)mapping.bytes, mapping.size, &spec, error);
+  status = ep_job_spec_load((const char *)mapping.bytes, mapping.size, &spec, error);
   ep_mapping_close(&mapping);
   if (status == EP_OK) status = file_add(needs, data_dir, source, EP_SPEC_FILE, error);
   if (status == EP_OK) status = file_add(needs, data_dir, source, EP_INIT_FILE, error);
@@ -120,11 +111,7 @@ static ep_status job_needs(ep_needs *needs, const char *data_dir, const ep_comma
 static ep_status sweep_needs(ep_needs *needs, const char *data_dir, const ep_command *train,
                              bool help, ep_error *error) {
   ep_sweep_spec *sweep = NULL;
-  ep_problem *problem = calloc(1, sizeof *problem);
-  if (!problem) return ep_fail_memory(error);
-  ep_status status = ep_sweep_spec_load(train->spec, strlen(train->spec), &sweep, problem);
-  if (status != EP_OK) ep_fail(error, status, "the stored spec: %s", problem->detail);
-  free(problem);
+  ep_status status = ep_sweep_spec_load(train->spec, &sweep, error);
   if (status == EP_OK)
     status = help ? spec_add(needs, data_dir, sweep->base, error)
                   : job_needs(needs, data_dir, train, sweep->base, error);
@@ -137,7 +124,7 @@ ep_status ep_needs_find(ep_needs *needs, const char *data_dir, const ep_command 
   ep_job_spec *spec = NULL;
   if (strncmp(train->job, EP_SWEEP_PREFIX, EP_ID_PREFIX_BYTES) == 0)
     return sweep_needs(needs, data_dir, train, false, error);
-  ep_status status = text_parse(train->spec, strlen(train->spec), &spec, error);
+  ep_status status = ep_job_spec_load(train->spec, strlen(train->spec), &spec, error);
   if (status == EP_OK) status = job_needs(needs, data_dir, train, spec, error);
   ep_job_spec_destroy(spec);
   return status;
@@ -148,7 +135,7 @@ ep_status ep_needs_find_help(ep_needs *needs, const char *data_dir, const ep_com
   ep_job_spec *spec = NULL;
   if (strncmp(help->job, EP_SWEEP_PREFIX, EP_ID_PREFIX_BYTES) == 0)
     return sweep_needs(needs, data_dir, help, true, error);
-  ep_status status = text_parse(help->spec, strlen(help->spec), &spec, error);
+  ep_status status = ep_job_spec_load(help->spec, strlen(help->spec), &spec, error);
   if (status == EP_OK) status = spec_add(needs, data_dir, spec, error);
   if (status == EP_OK) status = file_add(needs, data_dir, help->job, EP_INIT_FILE, error);
   ep_job_spec_destroy(spec);

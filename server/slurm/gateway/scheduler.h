@@ -53,7 +53,7 @@ const ep_scheduler *const *ep_schedulers(int *count);
 const ep_scheduler *ep_scheduler_find(const char *device);
 
 /* The text of the connection file of order->workers[index]. address, shared: as the worker sees
- * them; shared "" = it sees no shared folder. */
+ * them; shared "" = it sees no shared folder. order.c. */
 ep_status ep_order_connection(const ep_order *order, int index, const char *address,
                               const char *shared, char text[EP_CONNECTION_BYTES], ep_error *error);
 

@@ -206,9 +206,9 @@ START_TEST(targets_are_numbers_or_names) {
              rows[i].target);
     snprintf(written, sizeof written, "\"target\":%s,", rows[i].target);
     for (int stored = 0; stored < 2; stored++) {
-      ck_assert_int_eq(
-          (stored ? ep_job_spec_load : ep_job_spec_parse)(text, strlen(text), &spec, &problem),
-          EP_OK);
+      ck_assert_int_eq(stored ? ep_job_spec_load(text, strlen(text), &spec, NULL)
+                              : ep_job_spec_parse(text, strlen(text), &spec, &problem),
+                       EP_OK);
       ck_assert_int_eq(spec->data.target_by, stored ? rows[i].stored : rows[i].requested);
       ck_assert_str_eq(spec->data.target, rows[i].name);
       if (spec->data.target_by == EP_TARGET_INDEX || spec->data.target_by == EP_TARGET_EITHER)

@@ -41,8 +41,8 @@ START_TEST(stored_targets_keep_their_meaning) {
   for (int stored = 0; stored < 2; stored++) {
     ep_problem problem = {0};
     ep_sweep_spec *sweep;
-    ck_assert_int_eq((stored ? ep_sweep_spec_load : ep_sweep_spec_parse)(text, sizeof text - 1,
-                                                                         &sweep, &problem),
+    ck_assert_int_eq(stored ? ep_sweep_spec_load(text, &sweep, NULL)
+                            : ep_sweep_spec_parse(text, sizeof text - 1, &sweep, &problem),
                      EP_OK);
     ep_sweep_first_point(sweep, point);
     ep_job_spec *trial = trial_make(sweep, point, 0);

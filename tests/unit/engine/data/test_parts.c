@@ -16,6 +16,7 @@
 #include "engine/data/prepare/shape.h"
 #include "engine/data/sources/allowed_paths.h"
 #include "engine/data/sources/path_source.h"
+#include "engine/data/sources/table_walk.h"
 #include "engine/plan/plan.h"
 #include "tests/suite.h"
 #include "tests/unit/engine/scratch.h"
@@ -87,7 +88,7 @@ static ep_data_shape shape_of(const ep_data_spec *spec, const char *folder) {
   ep_data_shape shape;
   ep_error error = {0};
   ep_problem problem = {0};
-  ck_assert_msg(ep_data_meta_find(spec, folder, &there, &meta, &error) == EP_OK, "%s",
+  ck_assert_msg(ep_data_describe(spec, folder, true, &there, &meta, &error) == EP_OK, "%s",
                 error.message);
   ck_assert(there);
   ck_assert_msg(ep_data_shape_find(spec, &meta, &shape, &problem) == EP_OK, "%s", problem.detail);

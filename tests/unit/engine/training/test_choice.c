@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "engine/training/choice.h"
 #include "engine/training/setup.h"
 #include "tests/suite.h"
 #include "tests/unit/engine/training/training_fixture.h"
@@ -155,7 +156,8 @@ static ep_status begin(const char *job, ep_error *error) {
   trainer = calloc(1, sizeof *trainer);
   ck_assert_ptr_nonnull(trainer);
   trainer->job = &f.training;
-  return ep_trainer_init(trainer, error);
+  ep_status status = ep_trainer_init(trainer, error);
+  return status == EP_OK ? ep_choice_make(trainer, error) : status;
 }
 
 static void end(void) {

@@ -12,15 +12,13 @@ enum { DEVICES = sizeof devices / sizeof *devices };
 START_TEST(each_can_be_run_by_its_executor) {
   const ep_device_info *device = &devices[_i];
   for (int i = 0; i < ep_calibration_programs_count(device->id); i++) {
-    ep_job_spec *spec;
-    ep_plan *plan;
+    ep_job job;
     const ep_executor_profile *executor;
     const ep_calibration_program *program = ep_calibration_program_at(device->id, i, &executor);
-    ck_assert_int_eq(ep_calibration_plan(program, &spec, &plan, NULL), EP_OK);
-    ck_assert_msg(ep_cost_executor_can(executor, plan, device), "%s cannot run program %d",
+    ck_assert_int_eq(ep_calibration_open(program, &job, NULL), EP_OK);
+    ck_assert_msg(ep_cost_executor_can(executor, job.plan, device), "%s cannot run program %d",
                   executor->name, i);
-    ep_plan_destroy(plan);
-    ep_job_spec_destroy(spec);
+    ep_job_close(&job);
   }
 }
 END_TEST
