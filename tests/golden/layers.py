@@ -85,6 +85,66 @@ class Residual(nn.Module):
         return x + self.block(x)
 
 
+class Branches(nn.Module):
+    """What two lists of layers make of one value (an empty one: the value itself), joined. A subclass joins."""
+
+    def __init__(self, left, right):
+        super().__init__()
+        self.left, self.right = nn.Sequential(*left), nn.Sequential(*right)
+
+    def forward(self, x):
+        return self.join(self.left(x), self.right(x))
+
+
+class Add(Branches):
+    def join(self, left, right):
+        return left + right
+
+
+class Mul(Branches):
+    def join(self, left, right):
+        return left * right
+
+
+class Concat(Branches):
+    def join(self, left, right):
+        return torch.cat([left, right], dim=1)
+
+
+class Slice(nn.Module):
+    def __init__(self, dim, start, length):
+        super().__init__()
+        self.dim, self.start, self.length = dim, start, length
+
+    def forward(self, x):
+        return x.narrow(self.dim, self.start, self.length)
+
+
+class Reshape(nn.Module):
+    def __init__(self, *shape):
+        super().__init__()
+        self.shape = shape
+
+    def forward(self, x):
+        return x.reshape(len(x), *self.shape)
+
+
+class Permute(nn.Module):
+    def __init__(self, *dims):
+        super().__init__()
+        self.dims = dims
+
+    def forward(self, x):
+        return x.permute(0, *self.dims)
+
+
+class Causal(nn.Conv1d):
+    """Padded on the left alone."""
+
+    def forward(self, x):
+        return super().forward(nn.functional.pad(x, (self.dilation[0] * (self.kernel_size[0] - 1), 0)))
+
+
 class Focal(nn.Module):
     """T.-Y. Lin et al., "Focal Loss for Dense Object Detection", with a weight for each class."""
 
@@ -144,7 +204,8 @@ NAMES = {
     nn.SiLU: "silu", nn.Mish: "mish", nn.Hardswish: "hardswish", nn.Softplus: "softplus", nn.Flatten: "flatten", nn.Conv2d: "conv2d",
     nn.MaxPool2d: "max_pool2d", nn.AvgPool2d: "avg_pool2d", AdaptiveAvgPool2d: "adaptive_avg_pool2d",
     Dropout: "dropout", Dropout2d: "dropout2d", nn.BatchNorm1d: "batch_norm", nn.BatchNorm2d: "batch_norm",
-    LayerNorm: "layer_norm", Embedding: "embedding", Residual: "residual",
+    LayerNorm: "layer_norm", Embedding: "embedding", Residual: "residual", Add: "add", Mul: "mul", Concat: "concat",
+    Slice: "slice", Reshape: "reshape", Permute: "permute", nn.Conv1d: "conv1d", Causal: "conv1d",
 }
 
 
@@ -164,6 +225,17 @@ def options(layer):
         return {"eps": layer.eps}
     if isinstance(layer, Embedding):
         return {"embeddings": layer.num_embeddings}
+    if isinstance(layer, nn.Conv1d):
+        causal = isinstance(layer, Causal)
+        padding = layer.dilation[0] * (layer.kernel_size[0] - 1) if causal else layer.padding[0]
+        return {"kernel": [1, layer.kernel_size[0]], "stride": [1, layer.stride[0]], "padding": [0, padding],
+                "dilation": [1, layer.dilation[0]], "groups": layer.groups, "causal": causal}
+    if isinstance(layer, Slice):
+        return {"axis": layer.dim - 1, "start": layer.start}
+    if isinstance(layer, Permute):  # of two sides: channels and width
+        sides = {1: 0, 2: 2} if len(layer.dims) == 2 else {1: 0, 2: 1, 3: 2}
+        order = [sides[dim] for dim in layer.dims]
+        return {"order": [order[0], 1, order[1]] if len(order) == 2 else order}
     if isinstance(layer, (nn.Conv2d, nn.MaxPool2d, nn.AvgPool2d)):
         window = {"kernel": pair(layer.kernel_size), "stride": pair(layer.stride), "padding": pair(layer.padding),
                   "dilation": pair(getattr(layer, "dilation", 1))}
@@ -176,6 +248,7 @@ class Walk:
 
     def __init__(self, seed):
         self.seed, self.ops, self.floats, self.buffers = seed, [], 0, 0
+        self.value = 0  # what the next layer reads: 0 the input, i + 1 what op i makes
 
     def take(self, tensor):
         if tensor is None:
@@ -183,16 +256,34 @@ class Walk:
         self.floats += tensor.numel()
         return self.floats - tensor.numel()
 
+    def branches(self, layer, x, row):
+        """The two lists, each from the value that is there; the row then reads what they end in."""
+        value, ends = self.value, []
+        for children in (layer.left, layer.right):
+            self.value, inner = value, x
+            for child in children:
+                inner = self.layer(child, inner)
+            ends.append((self.value, inner))
+        (left, y), (right, z) = ends
+        row |= {"in": shape_of(y), "input": [left, right]}
+        if isinstance(layer, Concat):
+            row |= {"axis": 0, "length": [y.shape[1], z.shape[1]]}
+        return layer.join(y, z)
+
     def layer(self, layer, x):
-        row = {"type": NAMES[type(layer)], "in": shape_of(x), "source": -1}
+        row = {"type": NAMES[type(layer)], "in": shape_of(x), "source": -1, "input": [self.value]}
         if isinstance(layer, Residual):
             row["source"] = len(self.ops) - 1
             inner = x
             for child in layer.block:
                 inner = self.layer(child, inner)
             y, row["in"] = x + inner, shape_of(inner)
+        elif isinstance(layer, Branches):
+            y = self.branches(layer, x, row)
         else:
             y = layer(x)
+        if row["input"] == [len(self.ops)] or isinstance(layer, Residual):
+            del row["input"]
         row["weight"] = self.take(getattr(layer, "weight", None))
         row["bias"] = self.take(getattr(layer, "bias", None))
         row["running"] = -1
@@ -203,10 +294,13 @@ class Walk:
             layer.seed, layer.layer = self.seed, len(self.ops)
         row |= {"out": shape_of(y), "layer": len(self.ops)} | options(layer)
         self.ops.append(row)
+        self.value = len(self.ops)
         return y
 
 
 def shape_of(x):
+    if x.dim() == 3:  # [rows, channels, length]
+        return [x.shape[1], 1, x.shape[2]]
     return (list(x.shape[1:]) + [1, 1])[:3]
 
 

@@ -2,7 +2,7 @@
 """Golden trajectories: small trainings by PyTorch, one JSON file each, that every executor must
 repeat; and the learning rates of PyTorch's schedulers.
 
-    python3 tests/golden/make.py tests/golden/data
+    python3 tests/golden/make.py tests/golden/data [those whose name begins so]
 
 Each row of the vocabulary (layers, losses, optimizers, their options) is trained for some steps, on
 the full batch and on mini-batches in order. Initial parameters and data are float32, so that they
@@ -20,8 +20,8 @@ import sys
 import torch
 from torch import nn
 
-from layers import (AdaptiveAvgPool2d, Dropout, Dropout2d, Embedding, Focal, LayerNorm, Lion, Quantile, Residual,
-                    Sin, describe, steps_begin)
+from layers import (AdaptiveAvgPool2d, Add, Causal, Concat, Dropout, Dropout2d, Embedding, Focal, LayerNorm, Lion, Mul,
+                    Permute, Quantile, Reshape, Residual, Sin, Slice, describe, steps_begin)
 from schedules import schedules
 
 ROWS, IN_FEATURES, HIDDEN, STEPS, LONG_STEPS = 13, 5, 7, 20, 100
@@ -72,6 +72,27 @@ IMAGE_LAYERS = {
     "cnn": lambda: [nn.Conv2d(2, 4, 3, padding=1), nn.BatchNorm2d(4), nn.ReLU(), nn.MaxPool2d(2),
                     Residual(nn.Conv2d(4, 4, 3, padding=1), nn.SiLU()), nn.AvgPool2d(2, 1), nn.Flatten(),
                     nn.Linear(8, 6), LayerNorm(6), nn.GELU()],
+}
+
+# Graphs: what stands before the last, linear layer, for rows of 12 numbers.
+GRAPHS = {
+    "add": lambda: [Add([nn.Linear(12, 6), nn.Tanh()], [nn.Linear(12, 6)])],
+    "mul": lambda: [Mul([nn.Linear(12, 6), nn.Tanh()], [nn.Linear(12, 6), nn.Sigmoid()])],
+    "concat": lambda: [nn.Linear(12, 5), nn.Tanh(), Concat([nn.Linear(5, 3), Sin()], [])],
+    "slice": lambda: [Concat([Slice(1, 0, 4), nn.Linear(4, 5), nn.Tanh()], [Slice(1, 4, 8), nn.Linear(8, 3)])],
+    "reshape": lambda: [Reshape(2, 3, 2), nn.Conv2d(2, 3, 2), nn.Tanh()],
+    "permute": lambda: [Reshape(4, 3), Permute(2, 1), nn.Conv1d(3, 4, 2), nn.Tanh(), Permute(2, 1)],
+    "permute-image": lambda: [Reshape(2, 2, 3), Permute(3, 1, 2), nn.Conv2d(3, 2, 2), nn.Tanh()],
+    "conv1d": lambda: [Reshape(2, 6), nn.Conv1d(2, 3, 3, padding=1), nn.Tanh()],
+    "conv1d-options": lambda: [Reshape(2, 6), nn.Conv1d(2, 4, 2, stride=2, padding=1, dilation=2, groups=2, bias=False),
+                               nn.Tanh(), nn.Conv1d(4, 4, 1, groups=4)],
+    "conv1d-causal": lambda: [Reshape(2, 6), Causal(2, 4, 3), nn.Tanh(), Causal(4, 3, 2, dilation=2), nn.Tanh()],
+    "conv1d-residual": lambda: [Reshape(2, 6), Add([Causal(2, 2, 3), nn.Tanh()], []), nn.BatchNorm1d(2)],
+    "branches": lambda: [Concat([Slice(1, 0, 9), Reshape(1, 3, 3), nn.Conv2d(1, 2, 2), nn.Tanh(), nn.Flatten()],
+                                [Slice(1, 9, 3), nn.Linear(3, 4), nn.SiLU()]), nn.Linear(12, 6), nn.Tanh()],
+    "unet": lambda: [nn.Linear(12, 8), nn.Tanh(), Concat([nn.Linear(8, 4), nn.Tanh(),
+                                                          Concat([nn.Linear(4, 2), Sin(), nn.Linear(2, 4)], []),
+                                                          nn.Linear(8, 8), nn.Tanh()], [])],
 }
 
 WEIGHTS = [0.5, 2.0, 1.0, 0.25]
@@ -347,6 +368,15 @@ def image_model(name):
     return nn.Sequential(*layers, nn.Linear(out.numel(), 3))
 
 
+def graph_model(name):
+    layers = GRAPHS[name]()
+    with torch.no_grad():
+        out = nn.Sequential(*layers).eval()(torch.zeros(2, 12))
+    if out.dim() > 2:
+        layers.append(nn.Flatten())
+    return nn.Sequential(*layers, nn.Linear(out[0].numel(), 3))
+
+
 def embedding_model():
     return nn.Sequential(Embedding(6, 4), nn.Tanh(), nn.Linear(12, 3))
 
@@ -379,6 +409,9 @@ def cases():
     for name in TORCH:
         yield Case(f"cnn-{name}", small_cnn, loss="cross_entropy", optimizer=OPTIMIZERS[name], shape=(1, 8, 8), rows=24,
                    steps=LONG_STEPS, tolerance=LONG_TOLERANCE, batch_sizes={"mini": 8})
+    for name in GRAPHS:
+        yield Case(f"graph-{name}", lambda name=name: graph_model(name), shape=(12, 1, 1),
+                   batch_sizes={"full": ROWS, "mini": 5})
 
 
 def write(folder, name, row):
@@ -387,11 +420,13 @@ def write(folder, name, row):
         file.write("\n")
 
 
-def main(folder):
+def main(folder, only=""):
     os.makedirs(folder, exist_ok=True)
     torch.set_num_threads(1)
     missing = []
     for number, case in enumerate(cases()):
+        if not case.name.startswith(only):
+            continue
         for kind, batch_size in case.batch_sizes.items():
             seeds = range(1000 * number + 1, 1000 * number + 200)
             draws = (draw(case, seed, batch_size) for seed in seeds)
@@ -400,11 +435,11 @@ def main(folder):
                 missing.append(f"{case.name}-{kind}")
                 continue
             write(folder, f"{case.name}-{kind}", {"name": f"{case.name}-{kind}"} | golden)
-    for name, row in schedules():
+    for name, row in [] if only else schedules():
         write(folder, f"schedule_{name}", row)
     if missing:
         sys.exit(f"float32 strays from float64 with every seed: {', '.join(missing)}")
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(*sys.argv[1:])
