@@ -19,8 +19,8 @@ def linear(out, **more):
     return {"type": "linear", "out_features": out, **more}
 
 
-def layer(name, **more):
-    return {"type": name, **more}
+def layer(kind, **more):
+    return {"type": kind, **more}
 
 
 def conv(out, kernel, **more):
@@ -110,6 +110,17 @@ def nets():
                 conv(8, [3, 2], stride=[1, 2], groups=2, padding=1), layer("dropout2d"),
                 layer("avg_pool2d", kernel_size=2, stride=1, padding=1), layer("sigmoid"), layer("flatten"), linear(3),
                 layer("log_softmax"), loss="nll", normalize={"mean": 0.9, "std": 0.4}, augment={"shift": 1, "crop": [10, 9]})
+    yield dense(14, "mse", layer("slice", start=0, length=9, name="pixels"), layer("reshape", shape=[1, 3, 3]), conv(3, 2, padding=1),
+                layer("relu"), layer("max_pool2d", kernel_size=2), layer("flatten", name="left"),
+                layer("slice", input="x", start=9), linear(6), layer("tanh", name="right"), layer("mul", input=["right", "right"]),
+                layer("concat", input=["left", "right", "9"]), linear(8, name="hidden"), layer("silu"), linear(2), targets=2,
+                standardize=["y"])
+    yield dense(24, "cross_entropy", layer("reshape", shape=[3, 8]), layer("conv1d", out_channels=4, kernel_size=3, causal=True, name="a"),
+                layer("tanh", name="b"), layer("conv1d", out_channels=4, kernel_size=2, dilation=2, causal=True, groups=2),
+                layer("add", input=["b", "3", "a"], name="c"), layer("permute", dims=[2, 1]), layer("conv1d", out_channels=4, kernel_size=2),
+                layer("permute", dims=[2, 1], name="d"), layer("slice", input="c", dim=2, start=5, name="e"),
+                layer("slice", input="d", dim=1, length=3), layer("flatten"),
+                layer("flatten", input="e", name="f"), layer("concat", input=["10", "f"]), linear(3), classes=3)
     yield job({"dataset": "weather", "target": "temp", "time": "hour", "window": {"length": 6}, "test": 0.2, "standardize": ["y"]},
               "mse", [layer("flatten"), linear(8), layer("tanh"), linear(1)])
     yield dense(2, "bce_with_logits", linear(8), layer("tanh"), linear(1))

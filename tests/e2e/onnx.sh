@@ -100,6 +100,15 @@ trained "a batch-norm net" 5 '{"data": {"inline": {"y": '"$(jq -c 'map(if .[0] +
     {"type": "linear", "out_features": 9}, {"type": "batch_norm", "affine": false}, {"type": "leaky_relu", "negative_slope": 0.2},
     {"type": "linear", "out_features": 2}]}}'
 
+trained "a series through causal convolutions, with two ways past them" 5 '{"data": {"inline": {"y": '"$(jq -c 'map(.[0] - .[1] * .[4])' "$scratch/rows")"'},
+  "standardize": ["x", "y"]}, "loss": "mse", "epochs": 10, "batch_size": 20, "optimizer": {"type": "adam", "lr": 0.01},
+  "model": {"layers": [{"type": "linear", "out_features": 12}, {"type": "reshape", "shape": [2, 6], "name": "s"},
+    {"type": "conv1d", "out_channels": 4, "kernel_size": 3, "causal": true}, {"type": "tanh", "name": "a"},
+    {"type": "conv1d", "out_channels": 4, "kernel_size": 2, "dilation": 2, "groups": 2, "causal": true}, {"type": "batch_norm"},
+    {"type": "add", "input": ["a", "5"]}, {"type": "concat", "input": ["6", "s"]}, {"type": "permute", "dims": [2, 1]},
+    {"type": "conv1d", "out_channels": 3, "kernel_size": 3, "padding": 1, "stride": 2, "bias": false}, {"type": "flatten"},
+    {"type": "linear", "out_features": 1}]}}'
+
 random 40 120 0 2 >"$scratch/rows"
 classes=$(jq -c '[range(length) | . % 3]' "$scratch/rows")
 trained "a CNN, normalized, cropped to the middle" 1,12,10 '{"data": {"inline": {"y": '"$classes"'}, "shape": [1, 12, 10],
@@ -110,6 +119,16 @@ trained "a CNN, normalized, cropped to the middle" 1,12,10 '{"data": {"inline": 
     {"type": "conv2d", "out_channels": 8, "kernel_size": [3, 2], "stride": [1, 2], "groups": 2, "padding": 1}, {"type": "dropout2d"},
     {"type": "avg_pool2d", "kernel_size": 2, "stride": 1, "padding": 1}, {"type": "sigmoid"}, {"type": "flatten"}, {"type": "dropout"},
     {"type": "linear", "out_features": 3}, {"type": "log_softmax"}]}}'
+
+trained "pictures beside columns, and a U of two sizes" 120 '{"data": {"inline": {"y": '"$classes"'}},
+  "loss": "cross_entropy", "epochs": 4, "batch_size": 10, "optimizer": {"lr": 0.02},
+  "model": {"layers": [{"type": "slice", "length": 100}, {"type": "reshape", "shape": [1, 10, 10]},
+    {"type": "conv2d", "out_channels": 3, "kernel_size": 3, "padding": 1}, {"type": "relu", "name": "wide"},
+    {"type": "permute", "dims": [1, 3, 2]}, {"type": "conv2d", "out_channels": 3, "kernel_size": 3, "padding": 1, "name": "deep"},
+    {"type": "mul", "input": ["wide", "deep"]}, {"type": "concat", "input": ["6", "wide"], "name": "u"},
+    {"type": "adaptive_avg_pool2d", "output_size": [3, 2]}, {"type": "flatten", "name": "picture"},
+    {"type": "slice", "input": "x", "start": 100}, {"type": "linear", "out_features": 8}, {"type": "silu", "name": "columns_"},
+    {"type": "concat", "input": ["picture", "columns_"]}, {"type": "linear", "out_features": 3}]}}'
 
 trained "a residual CNN with norms and uneven windows" 2,6,10 '{"data": {"inline": {"y": '"$classes"'}, "shape": [2, 6, 10],
   "normalize": {"mean": [1, 0.5], "std": [0.5, 0.25]}},
