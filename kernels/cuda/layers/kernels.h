@@ -123,6 +123,33 @@ cudaError_t ep_cuda_activation_backward(cudaStream_t stream, const ep_op *op, in
 cudaError_t ep_cuda_add(cudaStream_t stream, int64_t count, const float *a, const float *b,
                         float *sum);
 
+/* --- joins.cu ------------------------------------------------------------------------------ */
+
+/* What each of these does, and which inputs it has, is in graph.h. x, grad_x: host arrays of
+ * [op->inputs] device arrays. y, grad_x: written; grad_x[k] may be NULL: nobody asks. */
+
+/* All [rows, out_features]. grad_x[k] may be grad. */
+cudaError_t ep_cuda_mul_forward(cudaStream_t stream, const ep_op *op, int64_t rows,
+                                const float *const *x, float *y);
+cudaError_t ep_cuda_mul_backward(cudaStream_t stream, const ep_op *op, int64_t rows,
+                                 const float *const *x, const float *grad, float *const *grad_x);
+
+/* x[k]: [rows, its features]; y, grad: [rows, out]. */
+cudaError_t ep_cuda_concat_forward(cudaStream_t stream, const ep_op *op, int64_t rows,
+                                   const float *const *x, float *y);
+cudaError_t ep_cuda_concat_backward(cudaStream_t stream, const ep_op *op, int64_t rows,
+                                    const float *grad, float *const *grad_x);
+
+/* x, grad_x: [rows, in]; y, grad: [rows, out]. */
+cudaError_t ep_cuda_slice_forward(cudaStream_t stream, const ep_op *op, int64_t rows,
+                                  const float *x, float *y);
+cudaError_t ep_cuda_slice_backward(cudaStream_t stream, const ep_op *op, int64_t rows,
+                                   const float *grad, float *grad_x);
+cudaError_t ep_cuda_permute_forward(cudaStream_t stream, const ep_op *op, int64_t rows,
+                                    const float *x, float *y);
+cudaError_t ep_cuda_permute_backward(cudaStream_t stream, const ep_op *op, int64_t rows,
+                                     const float *grad, float *grad_x);
+
 /* --- conv.cu ------------------------------------------------------------------------------- */
 
 /* Where a weight's input lies: [taps] of them, made once for a layer (ep_cuda_conv_taps). */

@@ -9,25 +9,24 @@ typedef struct {
   ep_cuda_network *network;
   const float *x; /* the network's input */
   int64_t rows;
-  int first, i; /* where it ends; the layer */
-  float *grad;  /* by its output; once it is done, by the output of layer `next` */
-  float *other; /* as large, free */
-  int next;     /* the layer whose output `grad` is by then */
-  bool summed;  /* the gradient of the bias of layer i is there */
+  int first, i;                /* where it ends; the layer */
+  float *grad;                 /* by its output */
+  float *grad_x[EP_OP_INPUTS]; /* by its inputs, as far as it adds to them; NULL: nobody asks */
+  int next;                    /* the layer that follows on the way back */
+  bool summed;                 /* the gradient of the bias of layer i is there */
 } retreat;
 
 static const ep_cuda_layer *layer_of(const retreat *r) {
   return &r->network->layers[r->i];
 }
 
-static bool goes_on(const retreat *r) {
-  return r->i > r->network->first_trained;
+/* The layer's first input. */
+static const float *input_of(const retreat *r) {
+  return ep_cuda_value(r->network, layer_of(r)->op->input[0], r->x);
 }
 
-static void swap(retreat *r) {
-  float *grad = r->grad;
-  r->grad = r->other;
-  r->other = grad;
+static float *grad_at(const ep_cuda_network *network, int number) {
+  return number >= 0 ? network->grads[number].memory : NULL;
 }
 
 /* By cuBLASLt. */
@@ -39,7 +38,7 @@ static ep_status wide_back(retreat *r, ep_error *error) {
                                   .columns = op->in_features,
                                   .depth = r->rows,
                                   .a = r->grad,
-                                  .b = ep_cuda_layer_input(network, r->i, r->x),
+                                  .b = input_of(r),
                                   .out = layer->gradient,
                                   .transpose_a = true,
                                   .tf32 = ep_cuda_network_is_coarse(network)};
@@ -48,7 +47,7 @@ static ep_status wide_back(retreat *r, ep_error *error) {
                              .depth = op->out_features,
                              .a = r->grad,
                              .b = network->parameters + op->weight,
-                             .out = r->other,
+                             .out = r->grad_x[0],
                              .tf32 = ep_cuda_network_is_coarse(network)};
   const bool searched = ep_cuda_network_searches(network, r->rows);
   ep_status status = EP_OK;
@@ -58,10 +57,8 @@ static ep_status wide_back(retreat *r, ep_error *error) {
                 "a bias's gradient");
   if (layer->trained)
     status = ep_cuda_network_multiply(network, &layer->weight, &of_weight, searched, error);
-  if (status != EP_OK || !goes_on(r)) return status;
-  status = ep_cuda_network_multiply(network, &layer->backward, &of_x, searched, error);
-  swap(r);
-  return status;
+  if (status != EP_OK || !r->grad_x[0]) return status;
+  return ep_cuda_network_multiply(network, &layer->backward, &of_x, searched, error);
 }
 
 /* With the activation before it, if there is one that nobody else looks at. */
@@ -73,23 +70,22 @@ static ep_status linear_back(retreat *r, ep_error *error) {
   ep_cuda_linear_backward linear = {.rows = r->rows,
                                     .in = op->in_features,
                                     .out = op->out_features,
-                                    .x = ep_cuda_layer_input(network, r->i, r->x),
+                                    .x = input_of(r),
                                     .grad = r->grad,
                                     .weight = network->parameters + op->weight,
                                     .gradient = layer->trained ? layer->gradient : NULL,
                                     .slices = layer->slices,
                                     .by_tile = ep_cuda_linear_by_tile(op),
                                     .with_bias = op->bias >= 0,
-                                    .grad_x = goes_on(r) ? r->other : NULL};
+                                    .grad_x = r->grad_x[0]};
   if (!linear.gradient && !linear.grad_x) return EP_OK;
-  if (goes_on(r) && r->i > network->share.first && ep_activation_is(layer[-1].op->type) &&
-      !layer[-1].shared) {
-    linear.before = ep_cuda_layer_input(network, r->i - 1, r->x);
+  if (linear.grad_x && r->i > network->share.first && op->input[0] == r->i &&
+      ep_activation_is(layer[-1].op->type) && !network->values[r->i].shared) {
+    linear.before = ep_cuda_value(network, layer[-1].op->input[0], r->x);
     linear.activation = *layer[-1].op;
     r->next = r->i - 2;
   }
   EP_CUDA_TRY(ep_cuda_linear_backward_run(network->stream, &linear), "a linear layer, backward");
-  if (goes_on(r)) swap(r);
   return EP_OK;
 }
 
@@ -101,18 +97,17 @@ static ep_status conv_back(retreat *r, ep_error *error) {
                        .rows = r->rows,
                        .taps = layer->taps,
                        .weight = network->parameters + op->weight,
-                       .x = ep_cuda_layer_input(network, r->i, r->x),
+                       .x = input_of(r),
                        .grad = r->grad,
-                       .grad_x = r->other,
+                       .grad_x = r->grad_x[0],
                        .partials = layer->partials,
                        .gradient = layer->gradient,
                        .slices = layer->conv_slices};
   if (layer->trained)
     EP_CUDA_TRY(ep_cuda_conv_weights(network->stream, &conv), "a convolution's weights");
-  if (!goes_on(r)) return EP_OK;
+  if (!conv.grad_x) return EP_OK;
   conv.taps = layer->back_taps;
   EP_CUDA_TRY(ep_cuda_conv_backward(network->stream, &conv), "a convolution, backward");
-  swap(r);
   return EP_OK;
 }
 
@@ -123,7 +118,7 @@ static ep_status norm_back(retreat *r, ep_error *error) {
   ep_cuda_norm norm = {.op = *op,
                        .rows = r->rows,
                        .training = true,
-                       .x = ep_cuda_layer_input(network, r->i, r->x),
+                       .x = input_of(r),
                        .weight = ep_cuda_parameters_at(network, op->weight),
                        .bias = ep_cuda_parameters_at(network, op->bias),
                        .saved = layer->saved,
@@ -138,43 +133,36 @@ static ep_status norm_back(retreat *r, ep_error *error) {
 static ep_status pool_back(retreat *r, ep_error *error) {
   const ep_cuda_layer *layer = layer_of(r);
   EP_CUDA_TRY(ep_cuda_pool_backward(r->network->stream, layer->op, r->rows, r->grad, layer->places,
-                                    r->other),
+                                    r->grad_x[0]),
               "a pool, backward");
-  swap(r);
   return EP_OK;
 }
 
-/* The gradient goes both ways: a copy waits for the block's input. */
-static ep_status residual_back(retreat *r, ep_error *error) {
-  const ep_cuda_layer *layer = layer_of(r);
-  if (!layer->skip) return EP_OK;
-  size_t bytes = (size_t)(r->rows * layer->op->out_features) * sizeof(float);
-  EP_CUDA_TRY(
-      cudaMemcpyAsync(layer->skip, r->grad, bytes, cudaMemcpyDeviceToDevice, r->network->stream),
-      "a residual, backward");
+/* The gradient goes to all inputs: copies, but for the one that has it in its place. */
+static ep_status add_back(retreat *r, ep_error *error) {
+  const ep_op *op = layer_of(r)->op;
+  const size_t bytes = (size_t)(r->rows * op->out_features) * sizeof(float);
+  for (int k = 0; k < op->inputs; k++)
+    if (r->grad_x[k] && r->grad_x[k] != r->grad)
+      EP_CUDA_TRY(cudaMemcpyAsync(r->grad_x[k], r->grad, bytes, cudaMemcpyDeviceToDevice,
+                                  r->network->stream),
+                  "a sum, backward");
   return EP_OK;
 }
 
-/* Adds what came past a block to the gradient by the block's input. */
-static ep_status skips_add(retreat *r, ep_error *error) {
-  const ep_cuda_network *network = r->network;
-  if (r->next < 0 || !network->layers[r->next].shared) return EP_OK;
-  for (int i = network->program->ops_count - 1; i > r->next; i--) {
-    const ep_op *op = &network->program->ops[i];
-    if (op->type != EP_LAYER_ADD || op->input[1] != r->next + 1 || !network->layers[i].skip)
-      continue;
-    EP_CUDA_TRY(ep_cuda_add(network->stream, r->rows * op->out_features, r->grad,
-                            network->layers[i].skip, r->grad),
-                "a residual, backward");
-  }
+static ep_status mul_back(retreat *r, ep_error *error) {
+  const ep_op *op = layer_of(r)->op;
+  const float *x[EP_OP_INPUTS];
+  for (int k = 0; k < op->inputs; k++) x[k] = ep_cuda_value(r->network, op->input[k], r->x);
+  EP_CUDA_TRY(ep_cuda_mul_backward(r->network->stream, op, r->rows, x, r->grad, r->grad_x),
+              "a product, backward");
   return EP_OK;
 }
 
 static ep_status embedding_back(retreat *r, ep_error *error) {
   const ep_cuda_layer *layer = layer_of(r);
-  EP_CUDA_TRY(ep_cuda_embedding_weights(r->network->stream, layer->op, r->rows,
-                                        ep_cuda_layer_input(r->network, r->i, r->x), r->grad,
-                                        layer->slices, layer->gradient),
+  EP_CUDA_TRY(ep_cuda_embedding_weights(r->network->stream, layer->op, r->rows, input_of(r),
+                                        r->grad, layer->slices, layer->gradient),
               "an embedding's weights");
   return EP_OK;
 }
@@ -193,11 +181,11 @@ static bool drops_with(const retreat *r, int i) {
 static ep_status activation_back(retreat *r, ep_error *error) {
   const ep_cuda_network *network = r->network;
   const ep_cuda_layer *layer = layer_of(r);
-  const float *x = ep_cuda_layer_input(network, r->i, r->x);
+  const float *x = input_of(r);
   const bool drops = drops_with(r, r->i + 1);
-  const ep_cuda_layer *under = r->i > r->first ? layer - 1 : NULL;
+  const ep_cuda_layer *under = r->i > r->first && layer->op->input[0] == r->i ? layer - 1 : NULL;
   r->summed = r->rows <= TOGETHER_ROWS && ep_activation_is(layer->op->type) && under &&
-              under->op->type == EP_LAYER_LINEAR && !under->thin && !under->shared &&
+              under->op->type == EP_LAYER_LINEAR && !under->thin && !network->values[r->i].shared &&
               under->trained && under->op->bias >= 0;
   if (drops || r->summed)
     EP_CUDA_TRY(ep_cuda_activation_undo(
@@ -217,6 +205,7 @@ static ep_status layer_back(retreat *r, ep_error *error) {
   const ep_cuda_network *network = r->network;
   const ep_cuda_layer *layer = layer_of(r);
   const ep_op *op = layer->op;
+  cudaStream_t stream = network->stream;
   switch (op->type) {
   case EP_LAYER_LINEAR: return linear_back(r, error);
   case EP_LAYER_CONV2D: return conv_back(r, error);
@@ -225,41 +214,73 @@ static ep_status layer_back(retreat *r, ep_error *error) {
   case EP_LAYER_MAX_POOL2D:
   case EP_LAYER_AVG_POOL2D:
   case EP_LAYER_ADAPTIVE_AVG_POOL2D: return pool_back(r, error);
-  case EP_LAYER_ADD: return residual_back(r, error);
+  case EP_LAYER_ADD: return add_back(r, error);
+  case EP_LAYER_MUL: return mul_back(r, error);
   case EP_LAYER_EMBEDDING: return embedding_back(r, error);
-  case EP_LAYER_FLATTEN: return EP_OK;
+  case EP_LAYER_FLATTEN:
+  case EP_LAYER_RESHAPE: return EP_OK;
+  case EP_LAYER_CONCAT:
+    EP_CUDA_TRY(ep_cuda_concat_backward(stream, op, r->rows, r->grad, r->grad_x),
+                "a concat, backward");
+    return EP_OK;
+  case EP_LAYER_SLICE:
+    EP_CUDA_TRY(ep_cuda_slice_backward(stream, op, r->rows, r->grad, r->grad_x[0]),
+                "a slice, backward");
+    return EP_OK;
+  case EP_LAYER_PERMUTE:
+    EP_CUDA_TRY(ep_cuda_permute_backward(stream, op, r->rows, r->grad, r->grad_x[0]),
+                "a permute, backward");
+    return EP_OK;
   case EP_LAYER_DROPOUT:
   case EP_LAYER_DROPOUT2D:
     if (drops_with(r, r->i)) return EP_OK; /* with the activation */
-    EP_CUDA_TRY(ep_cuda_dropout(network->stream, op, network->slice_first, r->rows,
-                                network->program->seed, network->clock, true, r->grad, r->grad),
+    EP_CUDA_TRY(ep_cuda_dropout(stream, op, network->slice_first, r->rows, network->program->seed,
+                                network->clock, true, r->grad, r->grad),
                 "a dropout, backward");
     return EP_OK;
   default: return activation_back(r, error);
   }
 }
 
+/* Of values whose last part the layers from r->i to that behind r->next have left. */
+static ep_status parts_sum(const retreat *r, int *next, ep_error *error) {
+  const ep_cuda_network *network = r->network;
+  for (; *next < network->part_sums_count && network->part_sums[*next].op > r->next; ++*next) {
+    const ep_cuda_part_sum *sum = &network->part_sums[*next];
+    float *to = grad_at(network, sum->to);
+    EP_CUDA_TRY(
+        ep_cuda_add(network->stream, r->rows * sum->features, to, grad_at(network, sum->from), to),
+        "a gradient of several parts");
+  }
+  return EP_OK;
+}
+
+static ep_status op_back(retreat *r, ep_error *error) {
+  ep_cuda_network *network = r->network;
+  const ep_cuda_layer *layer = layer_of(r);
+  const bool summed = r->summed;
+  if (!network->values[r->i + 1].learns) return EP_OK;
+  r->grad = grad_at(network, network->values[r->i + 1].gradient);
+  for (int k = 0; k < layer->op->inputs; k++) r->grad_x[k] = grad_at(network, layer->part[k]);
+  ep_status status = layer_back(r, error);
+  if (summed) r->summed = false; /* it was for this layer */
+  if (status == EP_OK && layer->trained && layer->op->weight >= 0)
+    status = ep_cuda_network_found(network, layer->op->weight, error);
+  return status;
+}
+
 ep_status ep_cuda_network_backward_to(ep_cuda_network *network, int first, const float *x,
                                       int64_t rows, const float **grad, ep_error *error) {
-  retreat r = {.network = network,
-               .x = x,
-               .rows = rows,
-               .first = first,
-               .i = network->share.end - 1,
-               .grad = network->grad[0],
-               .other = network->grad[1]};
-  for (; r.i >= network->first_trained && r.i >= first; r.i = r.next) {
-    const bool summed = r.summed;
+  retreat r = {.network = network, .x = x, .rows = rows, .first = first};
+  ep_status status = EP_OK;
+  int sums = 0;
+  for (r.i = network->share.end - 1; status == EP_OK && r.i >= first; r.i = r.next) {
     r.next = r.i - 1;
-    ep_status status = layer_back(&r, error);
-    if (summed) r.summed = false; /* it was for this layer */
-    if (status == EP_OK && network->layers[r.i].trained && network->program->ops[r.i].weight >= 0)
-      status = ep_cuda_network_found(network, network->program->ops[r.i].weight, error);
-    if (status == EP_OK) status = skips_add(&r, error);
-    if (status != EP_OK) return status;
+    status = op_back(&r, error);
+    if (status == EP_OK) status = parts_sum(&r, &sums, error);
   }
-  *grad = r.grad;
-  return EP_OK;
+  *grad = grad_at(network, network->values[first].gradient);
+  return status;
 }
 
 ep_status ep_cuda_network_backward(ep_cuda_network *network, const float *x, int64_t rows,

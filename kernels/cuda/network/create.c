@@ -60,8 +60,8 @@ static ep_status conv_take(ep_cuda_network *network, ep_cuda_layer *layer, ep_er
   const ep_op *op = layer->op;
   int64_t parameters = ep_op_own_weights(op) + ep_op_own_biases(op);
   ep_status status = taps_take(network, op, false, &layer->taps, error);
-  bool goes_on = layer - network->layers > network->first_trained;
-  if (status == EP_OK && goes_on) status = taps_take(network, op, true, &layer->back_taps, error);
+  if (status == EP_OK && layer->part[0] >= 0)
+    status = taps_take(network, op, true, &layer->back_taps, error);
   if (status != EP_OK || !layer->trained) return status;
   layer->slices = 1;
   layer->conv_slices = ep_cuda_conv_slices(op, network->program->batch_size);
@@ -100,9 +100,6 @@ static ep_status layer_take(ep_cuda_network *network, ep_cuda_layer *layer, ep_e
   case EP_LAYER_MAX_POOL2D:
     return ep_cuda_memory_take(memory, &layer->places, batch, op->out_features, sizeof(int32_t),
                                error);
-  case EP_LAYER_ADD:
-    if (op->input[1] <= network->first_trained) return EP_OK; /* nobody asks for that gradient */
-    return ep_cuda_memory_take(memory, &layer->skip, batch, op->out_features, sizeof(float), error);
   case EP_LAYER_EMBEDDING:
     layer->slices = ep_cuda_embedding_slices(op, network->program->batch_size);
     if (!layer->trained) return EP_OK;
@@ -112,17 +109,14 @@ static ep_status layer_take(ep_cuda_network *network, ep_cuda_layer *layer, ep_e
   }
 }
 
-static int64_t widest(const ep_cuda_network *network) {
-  const ep_program *program = network->program;
-  int64_t most = program->out_features; /* the loss writes its gradient in any case */
-  const int first = network->share.first;
-  for (int i = network->first_trained > first ? network->first_trained : first;
-       i < network->share.end; i++) {
-    const ep_op *op = &program->ops[i];
-    if (i > network->first_trained && op->in_features > most) most = op->in_features;
-    if (op->out_features > most) most = op->out_features;
-  }
-  return most;
+/* The loss writes a gradient in any case. */
+static ep_status grads_take(ep_cuda_network *network, ep_error *error) {
+  ep_status status = EP_OK;
+  for (int i = 0; status == EP_OK && i < network->grads_count; i++)
+    status = ep_cuda_memory_take(&network->memory, &network->grads[i].memory, passed_rows(network),
+                                 network->grads[i].features, sizeof(float), error);
+  network->grad = network->grads[0].memory;
+  return status;
 }
 
 static ep_status memory_take(ep_cuda_network *network, ep_error *error) {
@@ -145,8 +139,6 @@ static ep_status memory_take(ep_cuda_network *network, ep_error *error) {
       {&network->input, capacity, in_features, sizeof(float)},
       {&network->batch_y, network->gathers && last ? batch : 0, program->target_columns,
        sizeof(float)},
-      {&network->grad[0], batch, widest(network), sizeof(float)},
-      {&network->grad[1], batch, widest(network), sizeof(float)},
       {&network->clock, own ? 1 : 0, 1, sizeof(ep_cuda_clock)},
       {&network->tally, own ? 1 : 0, 1, sizeof(ep_cuda_tally)},
       {&network->partials, 1, 1, sizeof(ep_cuda_partials)},
@@ -166,6 +158,7 @@ static ep_status memory_take(ep_cuda_network *network, ep_error *error) {
   if (status == EP_OK)
     status = ep_cuda_memory_take_copy(&network->memory, &network->class_weights,
                                       program->class_weights, classes, sizeof(float), error);
+  if (status == EP_OK) status = grads_take(network, error);
   for (int i = share->first; status == EP_OK && i < share->end; i++)
     status = layer_take(network, &network->layers[i], error);
   return status;
@@ -295,7 +288,8 @@ static ep_status network_build(ep_cuda_network *network, ep_error *error) {
   network->gathers =
       !network->numbers || !network->resident || program->batch_size < share->train_rows;
   ep_cuda_layout_decide(network);
-  network->searches = alone && network->first_trained < program->ops_count;
+  ep_cuda_gradients_place(network);
+  network->searches = alone && network->values[program->ops_count].learns;
   status = memory_take(network, error);
   if (status != EP_OK) return status;
   EP_CUDA_TRY(cudaStreamSynchronize(network->stream), "clearing device memory");
@@ -313,8 +307,12 @@ ep_status ep_cuda_network_create(ep_backend *backend, const ep_program *program,
   network->backend = backend;
   network->program = program;
   network->share = *share;
-  network->layers = calloc((size_t)program->ops_count, sizeof *network->layers);
-  if (!network->layers) {
+  const size_t ops = (size_t)program->ops_count, inputs = ops * EP_OP_INPUTS;
+  network->layers = calloc(ops, sizeof *network->layers);
+  network->values = calloc(ops + 1, sizeof *network->values);
+  network->grads = calloc(inputs + 1, sizeof *network->grads);
+  network->part_sums = calloc(inputs, sizeof *network->part_sums);
+  if (!network->layers || !network->values || !network->grads || !network->part_sums) {
     status = ep_fail(error, EP_NO_MEMORY, "no memory for a network's layers");
   } else {
     for (int i = 0; i < program->ops_count; i++) network->layers[i].op = &program->ops[i];
@@ -342,6 +340,9 @@ void ep_cuda_network_destroy(ep_cuda_network *network) {
   ep_cuda_ahead_deinit(&network->ahead);
   ep_cuda_memory_deinit(&network->memory);
   if (network->stream && !network->share.shares) cudaStreamDestroy(network->stream);
+  free(network->part_sums);
+  free(network->grads);
+  free(network->values);
   free(network->layers);
   free(network);
 }

@@ -7,8 +7,8 @@ bool ep_cuda_network_drops_with(const ep_cuda_network *network, int first, int i
   const int before = i - 1;
   if (before < first || i >= network->share.end) return false;
   const ep_cuda_layer *layer = &network->layers[before];
-  return layer[1].op->type == EP_LAYER_DROPOUT && ep_activation_is(layer->op->type) &&
-         !layer->fused && !layer->shared;
+  return layer[1].op->type == EP_LAYER_DROPOUT && layer[1].op->input[0] == i &&
+         ep_activation_is(layer->op->type) && !layer->fused && !network->values[i].shared;
 }
 
 /* Of epochs of at most so many steps, the last batch, which may be smaller, is searched too. */
@@ -182,12 +182,13 @@ static ep_status dropout_pass(const passage *p, ep_error *error) {
   return EP_OK;
 }
 
-static ep_status residual_pass(const passage *p, const float *input, ep_error *error) {
+static ep_status add_pass(const passage *p, const float *const *x, ep_error *error) {
   const ep_cuda_network *network = p->network;
   const ep_op *op = network->layers[p->i].op;
-  const float *source = ep_cuda_layer_input(network, op->input[1], input);
-  EP_CUDA_TRY(ep_cuda_add(network->stream, p->rows * op->out_features, p->x, source, p->y),
-              "a residual");
+  for (int k = 1; k < op->inputs; k++)
+    EP_CUDA_TRY(
+        ep_cuda_add(network->stream, p->rows * op->out_features, k == 1 ? p->x : p->y, x[k], p->y),
+        "a sum");
   return EP_OK;
 }
 
@@ -197,6 +198,8 @@ static ep_status layer_pass(const passage *p, const float *input, ep_error *erro
   ep_cuda_layer *layer = &network->layers[p->i];
   const ep_op *op = layer->op;
   cudaStream_t stream = network->stream;
+  const float *x[EP_OP_INPUTS];
+  for (int k = 0; k < op->inputs; k++) x[k] = ep_cuda_value(network, op->input[k], input);
   switch (op->type) {
   case EP_LAYER_LINEAR: return linear_pass(p, error);
   case EP_LAYER_CONV2D: return conv_pass(p, error);
@@ -204,8 +207,21 @@ static ep_status layer_pass(const passage *p, const float *input, ep_error *erro
   case EP_LAYER_LAYER_NORM: return norm_pass(p, error);
   case EP_LAYER_DROPOUT:
   case EP_LAYER_DROPOUT2D: return dropout_pass(p, error);
-  case EP_LAYER_ADD: return residual_pass(p, input, error);
-  case EP_LAYER_FLATTEN: return EP_OK;
+  case EP_LAYER_ADD: return add_pass(p, x, error);
+  case EP_LAYER_FLATTEN:
+  case EP_LAYER_RESHAPE: return EP_OK;
+  case EP_LAYER_MUL:
+    EP_CUDA_TRY(ep_cuda_mul_forward(stream, op, p->rows, x, p->y), "a product");
+    return EP_OK;
+  case EP_LAYER_CONCAT:
+    EP_CUDA_TRY(ep_cuda_concat_forward(stream, op, p->rows, x, p->y), "a concat");
+    return EP_OK;
+  case EP_LAYER_SLICE:
+    EP_CUDA_TRY(ep_cuda_slice_forward(stream, op, p->rows, p->x, p->y), "a slice");
+    return EP_OK;
+  case EP_LAYER_PERMUTE:
+    EP_CUDA_TRY(ep_cuda_permute_forward(stream, op, p->rows, p->x, p->y), "a permute");
+    return EP_OK;
   case EP_LAYER_MAX_POOL2D:
   case EP_LAYER_AVG_POOL2D:
   case EP_LAYER_ADAPTIVE_AVG_POOL2D:
@@ -225,16 +241,16 @@ static ep_status layer_pass(const passage *p, const float *input, ep_error *erro
 ep_status ep_cuda_network_forward_from(ep_cuda_network *network, int first, const float *x,
                                        int64_t rows, bool training, const float **output,
                                        ep_error *error) {
-  float *value = (float *)x;
-  if (first > 0) network->layers[first - 1].value = value;
+  if (first > 0) network->layers[first - 1].value = (float *)x;
   for (int i = first; i < network->share.end; i++) {
     ep_cuda_layer *layer = &network->layers[i];
-    passage p = {network, first, i, value, layer->in_place ? value : layer->memory, rows, training};
-    layer->value = value = p.y;
+    float *from = ep_cuda_value(network, layer->op->input[0], x);
+    passage p = {network, first, i, from, layer->in_place ? from : layer->memory, rows, training};
+    layer->value = p.y;
     ep_status status = layer_pass(&p, x, error);
     if (status != EP_OK) return status;
   }
-  *output = value;
+  *output = ep_cuda_value(network, network->share.end, x);
   return EP_OK;
 }
 

@@ -1,5 +1,5 @@
-/* network.h: a program on the device: its parameters, the outputs of its layers, their gradients,
- * and the kernels of one step, queued on a stream of its own. */
+/* network.h: a program on the device: its parameters, its values (kernels/graph.h), their
+ * gradients, and the kernels of one step, queued on a stream of its own. */
 #ifndef EP_KERNELS_CUDA_NETWORK_NETWORK_H
 #define EP_KERNELS_CUDA_NETWORK_NETWORK_H
 
@@ -7,6 +7,7 @@
 #include "kernels/cuda/runtime/device.h"
 #include "kernels/cuda/runtime/gemm.h"
 #include "kernels/cuda/runtime/memory.h"
+#include "kernels/operators/values.h"
 
 /* Products of one kind of one layer, kept for the shapes that return: a full batch, an epoch's last
  * batch, a chunk of an evaluation and its last. */
@@ -19,12 +20,14 @@ typedef struct {
 
 typedef struct {
   const ep_op *op;
-  float *memory; /* [capacity_rows, out_features]; NULL: the output stands where the input does */
+  float *memory; /* [capacity_rows, out_features]; NULL: the output stands where the first input
+                    does */
   float *value;  /* the output of the pass at hand */
   bool fused;    /* an activation that the layer before it computes */
-  bool in_place; /* writes over its input, or only passes it on */
+  bool in_place; /* writes over its first input, or only passes it on */
   bool trained;  /* has parameters that are not frozen */
-  bool shared;   /* a residual adds this output to a later one */
+  int part[EP_OP_INPUTS]; /* where it leaves its part of an input's gradient, in the network's
+                             grads; -1: nobody asks for it */
 
   float *gradient; /* of the parameters: [slices, …] */
   int slices;      /* parts of a batch's rows that are summed apart */
@@ -43,8 +46,22 @@ typedef struct {
   int32_t *places; /* max_pool2d: [batch_size, out_features] */
   float *saved;    /* norms: means and 1 / deviations */
   float *sums;     /* batch_norm: [2, channels] */
-  float *skip; /* residual: [batch_size, out_features], the gradient on its way past the block */
 } ep_cuda_layer;
+
+/* Memory that gradients by values have by turns. */
+typedef struct {
+  float *memory;    /* [batch_size, features] */
+  int64_t features; /* of the widest that it has */
+  bool taken;       /* while it is decided who has it when */
+} ep_cuda_grad;
+
+/* A value that several ops read has a gradient of several parts. Once the last of them is there,
+ * the others are added to it. */
+typedef struct {
+  int op;       /* leaves the last part: the first that reads the value */
+  int to, from; /* grads */
+  int64_t features;
+} ep_cuda_part_sum;
 
 typedef struct ep_cuda_network ep_cuda_network;
 
@@ -81,7 +98,7 @@ struct ep_cuda_network {
   ep_cuda_memory memory; /* all device memory below, and what an executor takes beside it */
 
   ep_cuda_layer *layers; /* [ops_count] */
-  int first_trained;     /* gradients stop here; ops_count when there is none */
+  ep_value *values;      /* [ops_count + 1] */
   int64_t capacity_rows; /* the most rows of one forward pass */
 
   bool resident; /* the training rows lie on the device */
@@ -94,16 +111,20 @@ struct ep_cuda_network {
   float *state;      /* the optimizer's: [optimizer_floats], or NULL */
   void *train_x;     /* resident: [train_rows, stored] of x_type; of float32 when `numbers` */
   void *train_y;     /* resident: [train_rows, target_columns] of 4 bytes */
-  void *stage_x;  /* [capacity_rows, stored]: rows on their way from the host; NULL when plain and
-                     resident */
-  void *stage_y;  /* [capacity_rows, target_columns]; NULL when resident */
-  float *input;   /* [capacity_rows, in_features] */
-  void *batch_y;  /* [batch_size, target_columns]; NULL unless gathered */
-  void *spare;    /* the input of every other step, as the executor takes it; or NULL */
-  float *grad[2]; /* [batch_size, the widest layer], by turns */
+  void *stage_x; /* [capacity_rows, stored]: rows on their way from the host; NULL when plain and
+                    resident */
+  void *stage_y; /* [capacity_rows, target_columns]; NULL when resident */
+  float *input;  /* [capacity_rows, in_features] */
+  void *batch_y; /* [batch_size, target_columns]; NULL unless gathered */
+  void *spare;   /* the input of every other step, as the executor takes it; or NULL */
+  float *grad;   /* of the grads: by the output, written by the loss */
   float *x_scale, *x_shift; /* [stored.channels], or NULL */
   float *class_weights;     /* [out_features], or NULL */
   double class_weights_sum;
+  ep_cuda_grad *grads; /* [grads_count] */
+  int grads_count;
+  ep_cuda_part_sum *part_sums; /* [part_sums_count], in the order of the backward pass */
+  int part_sums_count;
   ep_cuda_gradient *gradients; /* device [gradients_count] */
   int gradients_count;
   int64_t update_blocks;
@@ -161,13 +182,13 @@ ep_status ep_cuda_network_forward_from(ep_cuda_network *network, int first, cons
                                        int64_t rows, bool training, const float **output,
                                        ep_error *error);
 
-/* backward.c: queues the way back. The first of the network's grad holds the gradient by its
- * output; x: the input of the forward pass before. */
+/* backward.c: queues the way back. The network's grad holds the gradient by its output; x: the
+ * input of the forward pass before. */
 ep_status ep_cuda_network_backward(ep_cuda_network *network, const float *x, int64_t rows,
                                    ep_error *error);
 
-/* The same as far as layer `first` alone. x: the network's input; *grad: device, by
- * that input, when a layer before `first` is trained. */
+/* The same as far as layer `first` alone. x: the network's input; *grad: device, by the input of
+ * `first`, when a layer before it is trained. */
 ep_status ep_cuda_network_backward_to(ep_cuda_network *network, int first, const float *x,
                                       int64_t rows, const float **grad, ep_error *error);
 
@@ -194,7 +215,7 @@ ep_status ep_cuda_network_multiply(ep_cuda_network *network, ep_cuda_products *p
 ep_status ep_cuda_network_tally(ep_cuda_network *network, const float *x, const void *y,
                                 int64_t rows, ep_error *error);
 
-/* Queues the loss of output: device [rows, out_features]; its gradient goes to grad[0]. Moves the
+/* Queues the loss of output: device [rows, out_features]; its gradient goes to grad. Moves the
  * clock on. */
 ep_status ep_cuda_network_loss(ep_cuda_network *network, const float *output, const void *y,
                                int64_t rows, ep_error *error);
@@ -206,9 +227,9 @@ ep_status ep_cuda_network_gradients(ep_cuda_network *network, int64_t rows, ep_e
 /* Whether a thin linear layer goes back by tiles: its rows are as wide as one. */
 bool ep_cuda_linear_by_tile(const ep_op *op);
 
-/* The input of layer i, when the network's is x. */
-static inline float *ep_cuda_layer_input(const ep_cuda_network *network, int i, const float *x) {
-  return i == 0 ? (float *)x : network->layers[i - 1].value;
+/* A value of the pass at hand, when the network's input is x. */
+static inline float *ep_cuda_value(const ep_cuda_network *network, int value, const float *x) {
+  return value == 0 ? (float *)x : network->layers[value - 1].value;
 }
 
 /* For who queues gradients, from the last layer to the first: `first` is the layer's weight. */

@@ -54,7 +54,7 @@ static ep_status loss_run(ep_cuda_network *network, const float *output, const v
                        .columns = program->out_features,
                        .output = output,
                        .y = y,
-                       .grad = training ? network->grad[0] : NULL,
+                       .grad = training ? network->grad : NULL,
                        .partials = network->partials,
                        .mean_rows = training ? network->batch_rows : 0,
                        .clock = whole ? network->clock : NULL,

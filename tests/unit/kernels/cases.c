@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "kernels/formulas/activations.h"
+#include "tests/unit/kernels/cases_graphs.h"
 #include "tests/unit/kernels/cases_images.h"
 #include "tests/unit/kernels/programs.h"
 
@@ -307,7 +308,7 @@ static const struct {
     {EP_CASE_VOCABULARY, create_vocabulary_case},   {SIZE_CASES, create_size_case},
     {OPTIMIZER_CASES, create_optimizer_case},       {NETS, create_net_case},
     {CLASS_LOSS_CASES, create_class_loss_case},     {EP_CASE_WINDOWS, ep_case_create_window},
-    {EP_CASE_IMAGE_NETS, ep_case_create_image_net},
+    {EP_CASE_IMAGE_NETS, ep_case_create_image_net}, {EP_CASE_GRAPHS, ep_case_create_graph},
 };
 enum { CHAPTERS = sizeof chapters / sizeof chapters[0] };
 

@@ -305,10 +305,21 @@ static void make_groups(ep_case *self, const ep_case_training *training) {
   }
 }
 
+/* The first of the data's columns that an embedding looks up: they go to the last. *embedding:
+ * NULL where there is none. It may read what a slice has left. */
+static int64_t words_find(const ep_program *program, const ep_op **embedding) {
+  *embedding = NULL;
+  for (int i = program->ops_count - 1; i >= 0; i--)
+    if (program->ops[i].type == EP_LAYER_EMBEDDING) *embedding = &program->ops[i];
+  if (!*embedding) return program->in_features;
+  const int read = (*embedding)->input[0];
+  return (*embedding)->numbers + (read > 0 ? program->ops[read - 1].start : 0);
+}
+
 static void *make_x(const ep_program *program, int64_t rows, uint64_t seed, uint64_t stream) {
   int64_t count = rows * ep_shape_count(program->stored);
-  const ep_op *embedding =
-      program->ops_count > 0 && program->ops[0].type == EP_LAYER_EMBEDDING ? program->ops : NULL;
+  const ep_op *embedding;
+  const int64_t words = words_find(program, &embedding);
   float *numbers = allocate(count, sizeof(float));
   uint8_t *bytes = (uint8_t *)numbers;
   for (int64_t i = 0; i < count; i++) {
@@ -316,7 +327,7 @@ static void *make_x(const ep_program *program, int64_t rows, uint64_t seed, uint
     if (program->x_type == EP_X_UINT8) {
       bytes[i] = (uint8_t)((number + 1) * 128);
     } else {
-      bool whole = embedding && i % program->in_features >= embedding->numbers;
+      bool whole = embedding && i % program->in_features >= words;
       float embeddings = whole ? (float)embedding->embeddings : 0;
       numbers[i] = whole ? floorf((number + 1) / 2 * embeddings) : number;
     }

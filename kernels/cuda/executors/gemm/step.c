@@ -186,7 +186,7 @@ static ep_status thin_back(const pass *p, int i, ep_error *error) {
   const ep_gemm_layer *layer = &self->layers[i], *under = i > 0 ? layer - 1 : NULL;
   bool goes_on = i > self->first_trained;
   ep_cuda_thin_linear thin = thin_of(p, i);
-  thin.grad = self->network->grad[0];
+  thin.grad = self->network->grad;
   thin.gradient = layer->trains_weight ? layer->gradient : NULL;
   thin.bias_sums = layer->trains_bias ? layer->bias_gradient : NULL;
   if (goes_on) thin.grad_x = ep_gemm_grad(self, i - 1);
@@ -213,7 +213,7 @@ static ep_status derive(const pass *p, int i, ep_error *error) {
                           .columns = layer->linear->out_features,
                           .pitch = layer->out_pitch,
                           .slices = self->slices,
-                          .from = last ? self->network->grad[0] : ep_gemm_grad(self, i),
+                          .from = last ? self->network->grad : ep_gemm_grad(self, i),
                           .grad = ep_gemm_grad(self, i),
                           .sums = layer->trains_bias ? layer->bias_gradient : NULL,
                           .transposed =
@@ -268,7 +268,7 @@ static ep_status loss(const pass *p, const float *output, ep_error *error) {
   ep_status status = ep_cuda_network_loss(network, output, y, p->rows, error);
   if (status != EP_OK || !self->tail) return status;
   EP_CUDA_TRY(ep_cuda_activation_backward(stream_of(p), self->tail, p->rows, self->output,
-                                          self->result, network->grad[0]),
+                                          self->result, network->grad),
               "an activation, backward");
   return EP_OK;
 }

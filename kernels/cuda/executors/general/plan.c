@@ -16,7 +16,11 @@ static double op_launches(const ep_op *op, int64_t rows, bool first) {
   case EP_LAYER_ADAPTIVE_AVG_POOL2D:
   case EP_LAYER_EMBEDDING:
   case EP_LAYER_DROPOUT2D:
-  case EP_LAYER_ADD: return 2;
+  case EP_LAYER_MUL:
+  case EP_LAYER_SLICE:
+  case EP_LAYER_PERMUTE: return 2;
+  case EP_LAYER_ADD: return 2 * (op->inputs - 1);
+  case EP_LAYER_CONCAT: return 2 * op->inputs;
   case EP_LAYER_SOFTMAX:
   case EP_LAYER_LOG_SOFTMAX: return 1;
   default: return 0; /* with the layer before it */
@@ -69,8 +73,8 @@ static const ep_calibration_program programs[] = {
 
 const ep_executor_profile ep_cuda_general_profile = {
     .name = "cuda/general",
-    .capabilities = {EP_CAPABLE_NETWORK_LAYERS, EP_CAPABLE_ELEMENT_LOSSES | EP_CAPABLE_CLASS_LOSSES,
-                     EP_CAPABLE_OPTIMIZERS},
+    .capabilities = {EP_CAPABLE_NETWORK_LAYERS | EP_CAPABLE_MOVES | EP_CAPABLE_GRAPH,
+                     EP_CAPABLE_ELEMENT_LOSSES | EP_CAPABLE_CLASS_LOSSES, EP_CAPABLE_OPTIMIZERS},
     .accepts = ep_executor_accepts_all,
     .cycles = cycles,
     .work = work,

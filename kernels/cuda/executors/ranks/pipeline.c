@@ -132,8 +132,8 @@ static ep_status collect(const piece *p, ep_error *error) {
 static ep_status grad_give(const piece *p, const float *grad, ep_error *error) {
   const ep_cuda_network *network = p->network;
   const int first = network->share.first;
-  if (network->first_trained >= first) return EP_OK; /* nobody before it is trained */
-  return copy(p, neighbour_network(p, -1)->grad[0], grad, network->program->ops[first].in_features,
+  if (!network->values[first].learns) return EP_OK; /* nobody before it is trained */
+  return copy(p, neighbour_network(p, -1)->grad, grad, network->program->ops[first].in_features,
               error);
 }
 

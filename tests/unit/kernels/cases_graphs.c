@@ -1,0 +1,135 @@
+#include "tests/unit/kernels/cases_graphs.h"
+
+#include <stdio.h>
+
+/* Values that three and four ops read, and ops that read one twice. */
+static void readers_add(ep_case *self) {
+  ep_case_add_linear(self, 12, true);
+  ep_case_add(self, EP_LAYER_TANH);
+  ep_case_add(self, EP_LAYER_SIN);
+  ep_case_add_join(self, EP_LAYER_ADD, (int[]){3, 2, 1, 2}, 4);
+  ep_case_add_join(self, EP_LAYER_MUL, (int[]){4, 4, 1}, 3);
+  ep_case_add(self, EP_LAYER_RELU);
+  ep_case_add_join(self, EP_LAYER_ADD, (int[]){5, 6}, 2);
+  ep_case_add_linear(self, 3, true);
+}
+
+/* Images that are turned, joined and cut, and views of what others read. */
+static void shapes_add(ep_case *self) {
+  const ep_case_window same = {.kernel = {3, 3}, .padding = {1, 1}};
+  ep_case_add_linear(self, 24, true);
+  ep_case_add_reshape(self, (ep_shape){4, 2, 3});
+  ep_case_add(self, EP_LAYER_RELU);
+  ep_case_add_conv2d(self, 4, &same, true);
+  ep_case_add_permute(self, (int[]){2, 0, 1});
+  ep_case_add_reshape(self, (ep_shape){24, 1, 1});
+  ep_case_read(self, 3);
+  ep_case_add_reshape(self, (ep_shape){3, 4, 2});
+  ep_case_add_join(self, EP_LAYER_CONCAT, (int[]){5, 7}, 2);
+  ep_case_add_slice(self, 1, 1, 2);
+  ep_case_add_slice(self, 2, 1, 1);
+  ep_case_add(self, EP_LAYER_FLATTEN);
+  ep_case_add_dropout(self, EP_LAYER_DROPOUT, 0.3f);
+  ep_case_add_join(self, EP_LAYER_ADD, (int[]){12, 11}, 2);
+  ep_case_add_linear(self, 3, true);
+}
+
+/* Inputs that do not learn beside others: the data, and what a frozen layer (the first) makes. */
+static void frozen_add(ep_case *self) {
+  ep_case_add_linear(self, 5, true);
+  ep_case_add_linear(self, 5, true);
+  ep_case_read(self, 0);
+  ep_case_add_join(self, EP_LAYER_ADD, (int[]){1, 2}, 2);
+  ep_case_add_join(self, EP_LAYER_MUL, (int[]){0, 3, 1}, 3);
+  ep_case_add_join(self, EP_LAYER_CONCAT, (int[]){4, 1, 0}, 3);
+  ep_case_add_linear(self, 3, true);
+}
+
+/* An embedding of some of the columns, beside all of them. */
+static void embedding_add(ep_case *self) {
+  ep_case_add_slice(self, 0, 1, 4);
+  ep_case_add_embedding(self, 1, 7, 2);
+  ep_case_add_join(self, EP_LAYER_CONCAT, (int[]){2, 0}, 2);
+  ep_case_add_linear(self, 3, true);
+}
+
+/* An activation and a dropout that stand behind ops which they do not read. */
+static void apart_add(ep_case *self, int64_t width) {
+  ep_case_add_linear(self, width, true);
+  ep_case_add(self, EP_LAYER_GELU);
+  ep_case_add_dropout(self, EP_LAYER_DROPOUT, 0.2f);
+  ep_case_read(self, 1);
+  ep_case_add_join(self, EP_LAYER_ADD, (int[]){2, 3}, 2);
+  ep_case_add_linear(self, width, true);
+  ep_case_add(self, EP_LAYER_TANH);
+  ep_case_read(self, 4);
+  ep_case_add_join(self, EP_LAYER_MUL, (int[]){5, 6}, 2);
+  ep_case_add_norm(self, EP_LAYER_LAYER_NORM, true);
+  ep_case_add_join(self, EP_LAYER_ADD, (int[]){8, 7}, 2);
+  ep_case_add_linear(self, width, true);
+  ep_case_add_linear(self, 3, true);
+  ep_case_add_linear(self, 3, true);
+  ep_case_add_join(self, EP_LAYER_MUL, (int[]){12, 11}, 2);
+}
+
+static void series_add(ep_case *self) {
+  ep_case_add_linear(self, 26, true);
+  ep_case_add_reshape(self, (ep_shape){2, 1, 13});
+  ep_case_add_conv1d(self, 4, 3, 2, true);
+  ep_case_add(self, EP_LAYER_RELU);
+  ep_case_add_conv1d(self, 4, 2, 4, true);
+  ep_case_add(self, EP_LAYER_SIGMOID);
+  ep_case_add_join(self, EP_LAYER_MUL, (int[]){6, 4}, 2);
+  ep_case_add_norm(self, EP_LAYER_BATCH_NORM, true);
+  ep_case_add_join(self, EP_LAYER_ADD, (int[]){8, 4, 7}, 3);
+  ep_case_add_slice(self, 2, 12, 1);
+  ep_case_add(self, EP_LAYER_FLATTEN);
+  ep_case_add_linear(self, 3, true);
+}
+
+typedef struct {
+  const char *name;
+  int64_t width, rows, batch_size;
+} graph;
+
+/* Each once with small batches and once with one of many rows. */
+static const graph graphs[] = {
+    {"many readers", 0, 45, 16},
+    {"many readers, a full batch", 0, 1300, 0},
+    {"shapes", 0, 45, 16},
+    {"shapes, a full batch", 0, 700, 0},
+    {"inputs that do not learn", 0, 45, 16},
+    {"an embedding of a slice", 0, 45, 16},
+    {"neighbours that read others", 24, 45, 16},
+    {"neighbours that read others, wide", 260, 50, 33},
+    {"a causal series", 0, 45, 16},
+    {"a causal series, a full batch", 0, 300, 0},
+};
+_Static_assert(sizeof graphs / sizeof *graphs == EP_CASE_GRAPHS, "a row each");
+
+ep_case *ep_case_create_graph(int number) {
+  const graph *row = &graphs[number];
+  char name[128];
+  snprintf(name, sizeof name, "graph: %s", row->name);
+  ep_case *self = ep_case_create(name, 5, EP_LOSS_MSE);
+  switch (number) {
+  case 0:
+  case 1: readers_add(self); break;
+  case 2:
+  case 3: shapes_add(self); break;
+  case 4: frozen_add(self); break;
+  case 5: embedding_add(self); break;
+  case 6:
+  case 7: apart_add(self, row->width); break;
+  default: series_add(self);
+  }
+  ep_case_finish(self, &(ep_case_training){.rows = row->rows,
+                                           .batch_size = (int)row->batch_size,
+                                           .shuffle = row->batch_size > 0,
+                                           .seed = 5000 + (uint64_t)number,
+                                           .steps = 6,
+                                           .lr = 0.02f,
+                                           .optimizer = {.momentum = 0.5f},
+                                           .frozen = number == 4 ? 1 : 0});
+  return self;
+}
