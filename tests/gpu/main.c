@@ -234,7 +234,6 @@ static void refusals_try(suite *self) {
               .inputs = 1,
               .in_features = 1 << 20,
               .out_features = 1 << 20,
-              .weight = 0,
               .bias = -1};
   refusal_try(self, "an unknown executor", &test->program, "cuda/unknown", EP_UNSUPPORTED);
   large.ops = &op;
@@ -316,7 +315,6 @@ static void memory_try(suite *self) {
               .inputs = 1,
               .in_features = in_features,
               .out_features = info.memory_free_bytes / 8 / in_features,
-              .weight = 0,
               .bias = -1};
   ep_program program = {.ops = &op,
                         .ops_count = 1,

@@ -10,8 +10,7 @@
 #include "tests/unit/engine/scratch.h"
 #include "tests/unit/engine/weights/network_fixture.h"
 
-/* 2 inputs, 3 hidden, relu, 1 output: 6 + 3 + 3 + 1 = 13 parameters; the last bias may be absent.
- */
+/* 2 inputs, 3 hidden, relu, 1 output: 6 + 3 + 3 + 1 = 13; the last bias may be absent. */
 enum { PARAMETERS = 13 };
 static ep_op ops[3] = {{.type = EP_LAYER_LINEAR,
                         .inputs = 1,
@@ -22,7 +21,6 @@ static ep_op ops[3] = {{.type = EP_LAYER_LINEAR,
                         .running = -1},
                        {.type = EP_LAYER_RELU,
                         .inputs = 1,
-                        .input = {1},
                         .in_features = 3,
                         .out_features = 3,
                         .weight = -1,
@@ -30,7 +28,6 @@ static ep_op ops[3] = {{.type = EP_LAYER_LINEAR,
                         .running = -1},
                        {.type = EP_LAYER_LINEAR,
                         .inputs = 1,
-                        .input = {2},
                         .in_features = 3,
                         .out_features = 1,
                         .weight = 9,
