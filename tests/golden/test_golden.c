@@ -35,7 +35,7 @@ START_TEST(what_has_no_golden_is_noticed) {
   int found = 0;
   for (int i = 0; i < goldens.count; i++) {
     /* A layer's goldens are the only ones of that layer: without one the vocabulary has a hole. */
-    if (strncmp(goldens.rows[i].test->name, "layer-sin", 9) != 0) continue;
+    if (strncmp(goldens.rows[i].test->name, "layer-elu", 9) != 0) continue;
     found++;
     ep_golden last = goldens.rows[goldens.count - 1];
     ep_golden taken = goldens.rows[i];
