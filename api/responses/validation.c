@@ -48,6 +48,26 @@ static void shape_write(ep_writer *writer, const char *key, const ep_shape_view 
   ep_writer_close(writer, ']');
 }
 
+void ep_layer_views_write(ep_writer *writer, const ep_layer_view *layers, int count) {
+  ep_writer_member_open(writer, "layers", '[');
+  for (int i = 0; i < count; i++) {
+    const ep_layer_view *layer = &layers[i];
+    ep_writer_open(writer, '{');
+    ep_writer_member_string(writer, "name", layer->name);
+    ep_writer_member_string(writer, "type", layer->type);
+    ep_writer_member_open(writer, "input", '[');
+    for (int k = 0; k < layer->inputs; k++) ep_writer_string(writer, layer->input[k]);
+    ep_writer_close(writer, ']');
+    shape_write(writer, "in_shape", &layer->in);
+    shape_write(writer, "out_shape", &layer->out);
+    ep_writer_member_integer(writer, "in_features", layer->in_features);
+    ep_writer_member_integer(writer, "out_features", layer->out_features);
+    ep_writer_member_integer(writer, "parameters", layer->parameters);
+    ep_writer_close(writer, '}');
+  }
+  ep_writer_close(writer, ']');
+}
+
 char *ep_validation_format(const ep_validation_view *validation) {
   ep_writer writer;
   ep_writer_init(&writer, VALIDATION_TEXT_LIMIT);
@@ -57,23 +77,8 @@ char *ep_validation_format(const ep_validation_view *validation) {
   ep_writer_member_raw(&writer, "auto", validation->automatic ? validation->automatic : "null");
   ep_warnings_begin(&writer, validation->remarks);
   ep_writer_close(&writer, ']');
-  ep_writer_member_open(&writer, "layers", '[');
-  for (int i = 0; i < validation->layers_count; i++) {
-    const ep_layer_view *layer = &validation->layers[i];
-    ep_writer_open(&writer, '{');
-    ep_writer_member_string(&writer, "name", layer->name);
-    ep_writer_member_string(&writer, "type", layer->type);
-    ep_writer_member_open(&writer, "input", '[');
-    for (int k = 0; k < layer->inputs; k++) ep_writer_string(&writer, layer->input[k]);
-    ep_writer_close(&writer, ']');
-    shape_write(&writer, "in_shape", &layer->in);
-    shape_write(&writer, "out_shape", &layer->out);
-    ep_writer_member_integer(&writer, "in_features", layer->in_features);
-    ep_writer_member_integer(&writer, "out_features", layer->out_features);
-    ep_writer_member_integer(&writer, "parameters", layer->parameters);
-    ep_writer_close(&writer, '}');
-  }
-  ep_writer_close(&writer, ']');
+  ep_layer_views_write(&writer, validation->layers, validation->layers_count);
+  ep_writer_member_string(&writer, "drawing", validation->drawing);
   ep_writer_member_integer(&writer, "parameters", validation->parameters);
   ep_writer_member_integer(&writer, "bytes", validation->bytes);
   ep_writer_member_integer(&writer, "operations", validation->operations);

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "api/json/writer.h"
 #include "api/limits.h"
 #include "api/names.h"
 #include "api/responses/ranks.h"
@@ -50,6 +51,7 @@ typedef struct {
   const char *remarks;   /* what is warned of; NULL = nothing */
   const ep_layer_view *layers;
   int layers_count;
+  const char *drawing;                   /* an SVG of the layers */
   int64_t parameters, bytes, operations; /* operations: floating-point, of one epoch */
   int64_t train_rows, validation_rows, test_rows;
   const ep_parallel_view *parallel;     /* NULL = one rank */
@@ -58,6 +60,9 @@ typedef struct {
   const ep_estimate *estimates;
   int estimates_count;
 } ep_validation_view;
+
+/* "layers": a row a layer. */
+void ep_layer_views_write(ep_writer *writer, const ep_layer_view *layers, int count);
 
 /* The caller owns the text (free); NULL when memory is short. */
 char *ep_validation_format(const ep_validation_view *validation);

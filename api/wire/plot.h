@@ -32,6 +32,7 @@ struct json_t;
   X(UNCERTAIN, "uncertain", "rows whose class has the smallest lead over the second",              \
     "a classifier")                                                                                \
   X(WEIGHTS, "weights", "the weights of a layer as pictures", "a linear or a conv2d layer")        \
+  X(NETWORK, "network", "the layers, and what each of them reads", "any network")                  \
   X(TIMELAPSE, "timelapse", "the boundary over the course of the training",                        \
     "two inputs or more, and \"timelapse_every\"")
 

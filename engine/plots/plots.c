@@ -32,6 +32,14 @@ typedef struct {
   bool of_output;
 } plot_row;
 
+/* Of the layers alone: no rows. */
+static ep_status network_write(const ep_plot_model *model, const ep_plot_request *request,
+                               ep_writer *writer, ep_error *error) {
+  (void)request, (void)error;
+  ep_layer_views_write(writer, model->layers, model->layers_count);
+  return EP_OK;
+}
+
 static const plot_row ROWS[EP_PLOT_COUNT] = {
     [EP_PLOT_CONFUSION] = {ep_plot_confusion_write, true, false, 0, true},
     [EP_PLOT_ROC] = {ep_plot_roc_write, true, false, 0, true},
@@ -45,6 +53,7 @@ static const plot_row ROWS[EP_PLOT_COUNT] = {
     [EP_PLOT_MISTAKES] = {ep_plot_mistakes_write, true, false, 0, true},
     [EP_PLOT_UNCERTAIN] = {ep_plot_uncertain_write, true, false, 0, true},
     [EP_PLOT_WEIGHTS] = {ep_plot_weights_write, false, false, 0, false},
+    [EP_PLOT_NETWORK] = {network_write, false, false, 0, false},
     [EP_PLOT_TIMELAPSE] = {ep_plot_timelapse_write, false, false, 2, false},
 };
 
@@ -56,6 +65,7 @@ bool ep_plot_fits(ep_plot_kind kind, const ep_plot_model *model) {
   const plot_row *row = &ROWS[kind];
   if (row->classifier) return is_classifier(model);
   if (row->regression) return is_regression(model);
+  if (kind == EP_PLOT_NETWORK) return true;
   if (kind == EP_PLOT_WEIGHTS) return ep_plot_weights_there(model);
   if (kind == EP_PLOT_TIMELAPSE && model->moments_count == 0) return false;
   if (!is_classifier(model) && !is_regression(model)) return false;
@@ -107,16 +117,17 @@ ep_status ep_plot_write(const ep_plot_model *model, const char *job, const ep_pl
     return ep_fail(error, EP_NO_PLOT,
                    "the plot \"%s\" requires %s%s; the plots of this job are: %s", request->name,
                    ep_plot_kind_fits((ep_plot_kind)kind),
-                   several ? ", and this job makes several decisions per row" : "",
-                   fitting[0] ? fitting : "none");
+                   several ? ", and this job makes several decisions per row" : "", fitting);
   }
   ep_writer_open(writer, '{');
   ep_writer_member_string(writer, "object", "plot");
   ep_writer_member_string(writer, "job", job);
   ep_writer_member_string(writer, "plot", request->name);
-  ep_writer_member_string(writer, "split", ep_split_name(model->rows.split));
-  ep_writer_member_integer(writer, "rows", model->rows.rows);
-  ep_writer_member_integer(writer, "of_rows", model->rows.of_rows);
+  if (kind != EP_PLOT_NETWORK) {
+    ep_writer_member_string(writer, "split", ep_split_name(model->rows.split));
+    ep_writer_member_integer(writer, "rows", model->rows.rows);
+    ep_writer_member_integer(writer, "of_rows", model->rows.of_rows);
+  }
   ep_status status = ROWS[kind].write(model, request, writer, error);
   ep_writer_close(writer, '}');
   return status;

@@ -5,6 +5,7 @@
 #define EP_ENGINE_PLOTS_PLOTS_H
 
 #include "api/json/writer.h"
+#include "api/responses/validation.h"
 #include "api/wire/plot.h"
 #include "engine/data/prepare/raw_rows.h"
 #include "engine/weights/safetensors.h"
@@ -27,8 +28,10 @@ typedef struct {
   const double *output;        /* [rows.rows, outputs]; lent; NULL where none was asked for */
   int64_t picture[3];          /* channels, height, width of a row that is one; else 0 */
   bool pixels_are_bytes;       /* 0 to 255 */
-  const ep_tensors *weights;   /* lent; NULL: there are none */
-  const int64_t *moments;      /* [moments_count] epochs of the time-lapse, rising; lent */
+  const ep_layer_view *layers; /* [layers_count]; lent */
+  int layers_count;
+  const ep_tensors *weights; /* lent; NULL: there are none */
+  const int64_t *moments;    /* [moments_count] epochs of the time-lapse, rising; lent */
   int64_t moments_count;
   ep_plot_moment_take *moment_take;
   ep_plot_predict *predict;

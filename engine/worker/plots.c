@@ -22,6 +22,7 @@ typedef struct {
   bool checkpoint;         /* the weights are one */
   ep_predictor *predictor; /* lent */
   ep_stored_model stored;
+  ep_layer_view layers[EP_LIMIT_LAYERS];
   ep_training_paths paths;
   double *output; /* [rows, outputs] */
   int64_t *moments;
@@ -99,6 +100,9 @@ static ep_status rows_read(plotted *p, const ep_command *command, ep_error *erro
   model->predict = rows_predict;
   model->context = p;
   model->moment_take = moment_take;
+  ep_plan_layers(p->stored.plan, p->stored.spec, p->layers);
+  model->layers = p->layers;
+  model->layers_count = p->stored.spec->layers_count;
   model->weights = &p->stored.file;
   picture_find(p);
   status = ep_moments_list(p->folder, &p->moments, &model->moments_count, error);
@@ -170,7 +174,7 @@ ep_status ep_plots_write(const char *data_dir, const ep_command *command, ep_pre
   if (status == EP_OK) status = ep_path_join(p.file, error, data_dir, command->file, NULL);
   if (status == EP_OK) status = weights_verify(&p, command, error);
   if (status == EP_OK) status = ep_stored_model_open(p.weights, &p.stored, error);
-  if (status == EP_OK) status = ep_stored_model_spec_load(&p.stored, error);
+  if (status == EP_OK) status = ep_stored_model_plan(&p.stored, false, error);
   if (status == EP_OK)
     status = ep_training_paths_find(data_dir, command->job, p.stored.spec, &p.paths, error);
   if (status == EP_OK) status = rows_read(&p, command, error);

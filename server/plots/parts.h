@@ -11,7 +11,7 @@
 typedef ep_status ep_plot_draw(ep_drawing *drawing, const json_t *numbers, ep_error *error);
 ep_plot_draw ep_confusion_draw, ep_curve_draw, ep_calibration_draw, ep_scatter_draw,
     ep_boundary_draw, ep_importance_draw, ep_dependence_draw, ep_examples_draw, ep_weights_draw,
-    ep_timelapse_draw, ep_rates_draw;
+    ep_timelapse_draw, ep_rates_draw, ep_network_draw;
 
 /* "Infinity" is one; NaN where there is no number. */
 double ep_plot_number(const json_t *value);
@@ -30,6 +30,9 @@ ep_plot_png ep_boundary_png, ep_timelapse_png, ep_weights_png, ep_examples_png;
 int ep_confusion_height(const json_t *numbers);
 /* How high the rows of examples are, below the title. */
 int ep_examples_height(const json_t *numbers);
+
+/* How high the layers are, below the title, and how wide the picture is that holds them. */
+int ep_network_size(const json_t *numbers, int *width);
 
 /* Small pictures side by side, as they lie in bytes. */
 typedef struct {

@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "api/json/json.h"
@@ -16,10 +17,13 @@ static const char STYLE[] =
     ".dot{fill:#0a58ca;fill-opacity:.45}.mark{fill:#b8410b}.bar{fill:#0a58ca}\n"
     ".spread{stroke:#b8410b;stroke-width:2}\n"
     ".cell{fill:#0a58ca}.on{fill:#ffffff}\n"
-    ".point{stroke:#ffffff;stroke-width:1}\n";
+    ".point{stroke:#ffffff;stroke-width:1}\n"
+    ".box{fill:#f6f8fa;stroke:#59636e}.layer{font-weight:600}.layer tspan{font-weight:400}\n"
+    ".arrow{fill:none;stroke:#0a58ca;stroke-width:1.5}.tip{fill:#0a58ca}\n";
 static const char DARK[] =
     ".line{stroke:#6cb2ff}.chance{stroke:#9aa4ae}.dot{fill:#6cb2ff}.mark{fill:#ffa566}\n"
-    ".bar{fill:#6cb2ff}.spread{stroke:#ffa566}.cell{fill:#6cb2ff}.on{fill:#0d1117}\n";
+    ".bar{fill:#6cb2ff}.spread{stroke:#ffa566}.cell{fill:#6cb2ff}.on{fill:#0d1117}\n"
+    ".box{fill:#161b22;stroke:#9aa4ae}.arrow{stroke:#6cb2ff}.tip{fill:#6cb2ff}\n";
 
 typedef struct {
   const char *plot, *shows;
@@ -40,6 +44,7 @@ static const plot_row ROWS[] = {
     {"mistakes", "misclassified rows", ep_examples_draw, ep_examples_png},
     {"uncertain", "least certain rows", ep_examples_draw, ep_examples_png},
     {"weights", "weights", ep_weights_draw, ep_weights_png},
+    {"network", "network", ep_network_draw, NULL},
     {"timelapse", "time-lapse of the boundary", ep_timelapse_draw, ep_timelapse_png},
     {"lr", "loss over the learning rate", ep_rates_draw, NULL},
 };
@@ -54,8 +59,9 @@ static const plot_row *row_find(const char *plot) {
   return NULL;
 }
 
-/* A picture of many names is as tall as they need. */
-static int rows_height(const json_t *numbers) {
+/* A picture of many names is as tall as they need, and a network as wide as its branches. */
+static int rows_height(const plot_row *row, const json_t *numbers, int *width) {
+  if (row->draw == ep_network_draw) return TOP + ep_network_size(numbers, width);
   size_t bars = json_array_size(json_object_get(numbers, "columns"));
   if (json_object_get(numbers, "examples")) return TOP + ep_examples_height(numbers);
   if (json_object_get(numbers, "matrix")) return TOP + ep_confusion_height(numbers);
@@ -68,8 +74,8 @@ static ep_status numbers_draw(const char *title, const json_t *numbers, ep_theme
   const plot_row *row = row_find(plot);
   if (!row) return ep_fail(error, EP_INTERNAL, "a plot of the unknown name \"%s\"", plot);
   char description[256];
-  int height = rows_height(numbers);
-  ep_drawing drawing = {.width = WIDTH,
+  int width = WIDTH, height = rows_height(row, numbers, &width);
+  ep_drawing drawing = {.width = width,
                         .height = height,
                         .left = TITLE_LEFT,
                         .right = RIGHT,
@@ -97,6 +103,22 @@ ep_status ep_plot_format_svg(const char *title, const char *numbers, ep_theme th
   ep_status status = numbers_load(numbers, &tree, error);
   if (status == EP_OK) status = numbers_draw(title, tree, theme, out, error);
   json_decref(tree);
+  return status;
+}
+
+ep_status ep_plot_network_svg(const char *title, const ep_layer_view *layers, int count, char **out,
+                              ep_error *error) {
+  ep_writer writer;
+  ep_writer_init(&writer, EP_LIMIT_PLOT_BYTES);
+  ep_writer_open(&writer, '{');
+  ep_writer_member_string(&writer, "plot", "network");
+  ep_layer_views_write(&writer, layers, count);
+  ep_writer_close(&writer, '}');
+  char *numbers = ep_writer_take(&writer);
+  *out = NULL;
+  ep_status status = numbers ? ep_plot_format_svg(title, numbers, EP_THEME_AUTO, out, error)
+                             : ep_fail_memory(error);
+  free(numbers);
   return status;
 }
 

@@ -4,6 +4,7 @@
 
 #include <stddef.h>
 
+#include "api/responses/validation.h"
 #include "api/status.h"
 #include "server/drawing/drawing.h"
 
@@ -11,6 +12,10 @@
  * the JSON of a plot; title: any UTF-8. *out: the caller's (free). */
 ep_status ep_plot_format_svg(const char *title, const char *numbers, ep_theme theme, char **out,
                              ep_error *error);
+
+/* The same of a network alone, by its layers. */
+ep_status ep_plot_network_svg(const char *title, const ep_layer_view *layers, int count, char **out,
+                              ep_error *error);
 
 /* A picture of points as a PNG, a pixel a point, without words; a time-lapse as one that moves.
  * EP_MALFORMED: the plot is none. *out: [*bytes], the

@@ -159,6 +159,8 @@ async function severalRanks({ page, url }) {
   await page.fill("#f-parallel-model", "2");
   await page.getByText("2 replicas of 2 stages in 2 micro-batches").waitFor();
   await page.locator(".check-state[data-state=good]").waitFor();
+  await page.getByText("Shapes of 3 layers").click();
+  await page.getByAltText("The layers and what each of them reads").evaluate((picture) => picture.decode());
   await page.click("#submit");
   await page.waitForURL(/#\/jobs\/job_/);
   await page.locator(".badge[data-state=succeeded]").waitFor();

@@ -261,7 +261,7 @@ def binary():
         fail("importance is not a function of its seed")
     thresholds(job, rows[:test], y[:test])
     pictures_check(job, ["confusion", "roc", "pr", "calibration", "boundary", "importance", "dependence",
-                         "mistakes", "uncertain", "weights"])
+                         "mistakes", "uncertain", "weights", "network"])
     print("ok: confusion, calibration, importance of a binary classifier")
 
 
@@ -325,7 +325,7 @@ def table():
         if "two classes" not in answer["error"]:
             fail(f"a request's threshold for three classes: {answer}")
     pictures_check(job, ["confusion", "roc", "pr", "calibration", "boundary", "importance", "dependence",
-                         "mistakes", "uncertain", "weights"])
+                         "mistakes", "uncertain", "weights", "network"])
     print("ok: names, boundary, dependence of a table, and what is refused")
 
 
@@ -379,7 +379,7 @@ def regression():
     for threshold in (0.5, "f1", "fp:1,fn:5"):
         two_classes_wanted(job, threshold, {"x": rows[:1]})
     importance_beside(job, rows[:100], y[:100])
-    pictures_check(job, ["predictions", "residuals", "boundary", "importance", "dependence", "weights"])
+    pictures_check(job, ["predictions", "residuals", "boundary", "importance", "dependence", "weights", "network"])
     print("ok: a regression's plots, and no ROC of it")
 
 
@@ -510,7 +510,7 @@ def pixels():
     for name in ("mistakes", "uncertain", "weights"):
         if png_chunks(ask("GET", f"/v1/jobs/{job}/plots/{name}?format=png"))[0][0] != "IHDR":
             fail(f"{name} is no PNG")
-    pictures_check(job, ["confusion", "roc", "pr", "calibration", "mistakes", "uncertain", "weights"])
+    pictures_check(job, ["confusion", "roc", "pr", "calibration", "mistakes", "uncertain", "weights", "network"])
     print("ok: mistakes and weights of pictures")
 
 
@@ -531,8 +531,26 @@ def while_it_trains():
     print("ok: the boundary of a job that trains")
 
 
+def branches():
+    """Of a job and of a validation the layers are drawn, and not of a list alone."""
+    spec = {"data": {"generator": "disc", "rows": 400}, "loss": "bce_with_logits", "epochs": 1, "model": {"layers": [
+        {"type": "linear", "out_features": 4, "name": "first"}, {"type": "tanh"},
+        {"type": "add", "input": ["1", "first"]}, {"type": "linear", "out_features": 1}]}}
+    job = train(spec)
+    got = plot(job, "network")
+    if [layer["input"] for layer in got["layers"]] != [["x"], ["first"], ["1", "first"], ["2"]] or "rows" in got:
+        fail(f"the network is {got}")
+    drawing = ask("POST", "/v1/jobs?validate=only", spec)["drawing"].encode()
+    for name, text in ("network", ask("GET", f"/v1/jobs/{job}/plots/network?format=svg")), ("validation", drawing):
+        picture_check(job, name, text)
+        if text.count(b'class="box"') != 5 or text.count(b'class="arrow"') != 5 or b"first</tspan>" not in text:
+            fail(f"the drawing of {name}: {text}")
+    print("ok: a network is drawn, of a job and of a validation")
+
+
 binary()
 table()
+branches()
 regression()
 while_it_trains()
 film()

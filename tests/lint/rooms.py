@@ -86,7 +86,7 @@ ROOMS = {
     "engine/weights/c": ("api api/json api/spec kernels kernels/operators engine/files engine/plan engine/data/columns engine/data/prepare", ""),
     "engine/checkpoints": ("api api/hash api/json engine/files engine/plan engine/weights", ""),
     "engine/metrics": ("api api/wire kernels kernels/formulas engine engine/data/prepare", ""),
-    "engine/plots": ("api api/json api/wire kernels kernels/formulas engine/data/columns engine/data/prepare engine/metrics engine/weights", ""),
+    "engine/plots": ("api api/json api/responses api/wire kernels kernels/formulas engine/data/columns engine/data/prepare engine/metrics engine/weights", ""),
     "engine/inspection": ("api api/wire kernels kernels/formulas kernels/cpu/layers", ""),
     "engine/training/rules": ("api api/rates api/spec", ""),
     "engine/training": ("api api/json api/spec api/wire kernels kernels/cache kernels/formulas kernels/plans engine engine/files engine/host "
@@ -114,7 +114,7 @@ ROOMS = {
     "server/events": (SERVER + " engine/files", ""),
     "server/drawing": ("api api/json", ""),
     "server/curves": (SERVER + " api/responses engine/weights server/drawing server/events", ""),
-    "server/plots": ("api api/json server/drawing", "jansson"),
+    "server/plots": ("api api/json api/responses server/drawing", "jansson"),
     "server/slurm/control": ("api server/slurm", ""),
     "server/slurm/gateway": (SERVER + " api/hash api/spec api/sweep engine/files engine/handovers engine/tunnel server/kubernetes server/slurm server/slurm/control", ""),
     "server/workers": (SERVER + " engine/files engine/plan server/slurm server/slurm/control", ""),
@@ -134,7 +134,7 @@ ROOMS = {
     "server/jobs/views": (JOBS + " server/slurm api/responses api/spec api/webhooks engine/data/datasets engine/data/prepare engine/files "
                           "engine/plan engine/trials", ""),
     "server/jobs/lifecycle": (JOBS + " server/jobs/views server/slurm server/slurm/control api/responses api/spec api/sweep engine/trials engine/checkpoints engine/files engine/weights engine/data/datasets engine/data/prepare engine/data/sources engine/first_model server/datasets "
-                              "server/jobs/files", ""),
+                              "server/jobs/files server/plots", ""),
     "server/http/streams": ("api api/wire server/process server/metrics server/events server/jobs", "microhttpd"),
     "server/http/messages": (SERVER + " api/responses api/inference engine/files server/http/streams", ""),
     "server/http/access": ("api api/hash api/tokens server/process server/metrics server/http/messages", ""),

@@ -19,6 +19,6 @@ const ep_subcommand ep_subcommand_show = {
   .run = subcommand_run,
   .summary = "print a summary of a job and its results",
   .details =
-    "State, data, network and training, times, metrics of each split, a small confusion matrix, and the work of each rank. --json prints everything, including the submitted job with all defaults filled in.",
+    "State, data, network (a line a layer, with its inputs, where it has branches) and training, times, metrics of each split, a small confusion matrix, and the work of each rank. --json prints everything, including the submitted job with all defaults filled in.",
   .examples = "epochctl show last"};
 /* clang-format on */

@@ -5,6 +5,7 @@
 #include "clients/epochctl/commands/table.h"
 #include "clients/epochctl/http/json_at.h"
 #include "clients/epochctl/input/spec_file.h"
+#include "clients/epochctl/jobs/network.h"
 #include "clients/epochctl/jobs/ranks.h"
 #include "clients/epochctl/terminal/human.h"
 #include "clients/epochctl/terminal/text.h"
@@ -29,13 +30,15 @@ static void layers_print(const ep_terminal *terminal, const json_t *layers) {
                                            {"in", true, false},
                                            {"out", true, false},
                                            {"parameters", true, false}};
-  char count[EP_HUMAN_BYTES];
+  char text[EP_NETWORK_LINE_BYTES], count[EP_HUMAN_BYTES];
   const json_t *layer;
   size_t index;
   ep_text_table table = {0};
   ep_text_table_columns(&table, COLUMNS, sizeof COLUMNS / sizeof COLUMNS[0]);
+  bool graph = ep_network_is_graph(layers);
   json_array_foreach(layers, index, layer) {
-    ep_text_table_cell(&table, ep_json_text_at(layer, "type"), EP_COLOUR_PLAIN);
+    ep_network_line(layers, index, graph, text);
+    ep_text_table_cell(&table, text, EP_COLOUR_PLAIN);
     shape_cell(&table, layer, "in_shape", "in_features");
     shape_cell(&table, layer, "out_shape", "out_features");
     ep_human_count(ep_json_integer_at(layer, "parameters"), count);
@@ -97,6 +100,6 @@ const ep_subcommand ep_subcommand_validate = {
   .options = OPTIONS, .run = subcommand_run,
   .summary = "check a job without running it",
   .details =
-    "Prints each layer's shape and parameters, how the layers are split into ranks, the rows of each split, and the estimated time on each device. Exits with 2 if the job is invalid.",
+    "Prints each layer's shape and parameters, of a network with branches also names and inputs, how the layers are split into ranks, the rows of each split, and the estimated time on each device. Exits with 2 if the job is invalid.",
   .examples = "epochctl validate job.json"};
 /* clang-format on */

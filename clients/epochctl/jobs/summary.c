@@ -9,6 +9,7 @@
 #include "api/vocabulary.h"
 #include "clients/epochctl/client/dialect.h"
 #include "clients/epochctl/http/json_at.h"
+#include "clients/epochctl/jobs/network.h"
 #include "clients/epochctl/jobs/ranks.h"
 #include "clients/epochctl/terminal/human.h"
 #include "clients/epochctl/terminal/strip.h"
@@ -214,23 +215,20 @@ static void fields_add(char text[LINE_BYTES], const json_t *object, const char *
   }
 }
 
-/* "linear 64, silu, dropout 0.5, linear 2" */
+/* "linear 64, silu, dropout 0.5, linear 2"; of a graph a line a layer. */
 static void layers_print(const ep_client *client, const json_t *layers) {
-  static const char *const SIZES[] = {"out_features", "out_channels", "p", "kernel_size"};
-  char text[LINE_BYTES] = "", number[EP_HUMAN_BYTES];
-  const json_t *layer;
-  size_t index;
-  json_array_foreach(layers, index, layer) {
-    const json_t *size = NULL;
-    if (index == SHOWN_LAYERS) {
+  char text[LINE_BYTES] = "", line[EP_NETWORK_LINE_BYTES];
+  bool graph = ep_network_is_graph(layers);
+  for (size_t i = 0; i < json_array_size(layers); i++) {
+    if (!graph && i == SHOWN_LAYERS) {
       text_add(text, ", … (%zu layers)", json_array_size(layers));
       break;
     }
-    for (size_t i = 0; i < sizeof SIZES / sizeof *SIZES && !size; i++)
-      size = json_object_get(layer, SIZES[i]);
-    text_add(text, "%s%.40s", index > 0 ? ", " : "", ep_json_text_at(layer, "type"));
-    if (json_is_number(size))
-      text_add(text, " %s", ep_human_number(json_number_value(size), number));
+    ep_network_line(layers, i, graph, line);
+    if (graph)
+      ep_summary_line_print(client, i > 0 ? "" : "network", line);
+    else
+      text_add(text, "%s%s", i > 0 ? ", " : "", line);
   }
   if (*text) ep_summary_line_print(client, "network", text);
 }

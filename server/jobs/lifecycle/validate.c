@@ -6,6 +6,7 @@
 #include "server/jobs/lifecycle/check.h"
 #include "server/jobs/placement/allocation.h"
 #include "server/jobs/sweeps.h"
+#include "server/plots/plots.h"
 
 /* Of a training, which may end by its limit of time. */
 static double limited(const ep_estimate *estimate, const ep_job_spec *spec) {
@@ -29,6 +30,7 @@ ep_status ep_jobs_validate(ep_jobs *jobs, const ep_viewer *by, struct json_t *re
   ep_estimate estimates[EP_LIMIT_DEVICES];
   int count = 0;
   ep_layer_view *layers = NULL;
+  char *drawing = NULL;
   ep_parallel_view parallel;
   ep_status status = ep_spec_check(jobs, request, false, &checked, problem);
   if (status == EP_OK) {
@@ -41,6 +43,11 @@ ep_status ep_jobs_validate(ep_jobs *jobs, const ep_viewer *by, struct json_t *re
   for (int i = 0; i < count; i++) estimates[i].seconds = limited(&estimates[i], checked.spec);
   if (status == EP_OK) {
     ep_plan_layers(checked.plan, checked.spec, layers);
+    const char *name = checked.spec->name[0] ? checked.spec->name : "network";
+    if (ep_plot_network_svg(name, layers, checked.spec->layers_count, &drawing, &error) != EP_OK)
+      status = ep_problem_from_error(problem, &error);
+  }
+  if (status == EP_OK) {
     const ep_allocation_view worker = ep_allocation_view_make(&checked.allocation);
     bool ranks = ep_plan_parallel(checked.plan, checked.spec, &parallel);
     ep_validation_view view = {
@@ -49,6 +56,7 @@ ep_status ep_jobs_validate(ep_jobs *jobs, const ep_viewer *by, struct json_t *re
         .remarks = checked.remarks,
         .layers = layers,
         .layers_count = checked.spec->layers_count,
+        .drawing = drawing,
         .parameters = checked.plan->parameters,
         .bytes = checked.plan->bytes,
         .operations = checked.plan->operations,
@@ -64,6 +72,7 @@ ep_status ep_jobs_validate(ep_jobs *jobs, const ep_viewer *by, struct json_t *re
     if (!*text) status = ep_problem_fail_memory(problem);
   }
   free(layers);
+  free(drawing);
   ep_checked_spec_deinit(jobs, &checked);
   return status;
 }

@@ -9,7 +9,7 @@ import { controlsOf } from "./plot_controls.js";
 const titles = {
   confusion: "Confusion", roc: "ROC", pr: "Precision and recall", calibration: "Calibration", predictions: "Predictions",
   residuals: "Residuals", boundary: "Boundary", importance: "Importance", dependence: "Dependence", mistakes: "Mistakes",
-  uncertain: "Uncertain rows", weights: "Weights", timelapse: "Time-lapse",
+  uncertain: "Uncertain rows", weights: "Weights", network: "Network", timelapse: "Time-lapse",
 };
 const livePauseMs = 1000; // between two pictures of a training, besides what they take
 

@@ -91,9 +91,11 @@ export function checkPanel({ signal, onPlace, onErrors, onDefaults }) {
     const wasOpen = layers.open;
     layers.hidden = false;
     replace(layers, h("summary", null, `Shapes of ${checked.layers.length} layers`),
+      h("div", { class: "network", tabindex: "0", role: "region", "aria-label": "Drawing of the network" },
+        h("img", { class: "plot-picture", alt: "The layers and what each of them reads", src: `data:image/svg+xml,${encodeURIComponent(checked.drawing)}` })),
       h("div", { class: "table", tabindex: "0", role: "region", "aria-label": "Shapes of the layers" }, h("table", { class: "compact" },
         h("thead", null, h("tr", null, h("th", { scope: "col" }, "Layer"), ["In", "Out", "Parameters"].map((word) => h("th", { scope: "col", class: "number" }, word)))),
-        h("tbody", null, checked.layers.map((layer, i) => h("tr", null, h("td", null, `${i} ${layer.type}`),
+        h("tbody", null, checked.layers.map((layer, i) => h("tr", null, h("td", null, `${i} ${layer.type}${layer.name === String(i) ? "" : ` ${layer.name}`}`),
           h("td", { class: "number" }, shape(layer, "in")), h("td", { class: "number" }, shape(layer, "out")), h("td", { class: "number" }, integer(layer.parameters))))))));
     layers.open = wasOpen;
   }

@@ -200,6 +200,7 @@ START_TEST(validations) {
   ep_validation_view view = {.spec = "{}",
                              .layers = &add,
                              .layers_count = 1,
+                             .drawing = "<svg/>",
                              .parameters = 84,
                              .bytes = 1,
                              .operations = 2,
@@ -212,11 +213,10 @@ START_TEST(validations) {
               "{\"object\":\"validation\",\"spec\":{},\"auto\":null,\"warnings\":[],\"layers\":[{"
               "\"name\":\"1\",\"type\":\"add\",\"input\":[\"a\",\"0\"],\"in_shape\":[2,3],"
               "\"out_shape\":[1,2,3],\"in_features\":6,\"out_features\":6,\"parameters\":84}],"
-              "\"parameters\":84,"
-              "\"bytes\":1,\"operations\":2,\"rows\":{\"train\":3,\"validation\":4,\"test\":5},"
-              "\"parallel\":null,\"slurm\":null,\"kubernetes\":null,"
-              "\"estimates\":[{\"device\":\"cpu\",\"executor\":\"cpu/fused\",\"seconds\":0.5,"
-              "\"start_seconds\":0.25,\"calibrated\":true,\"measured\":false}]}");
+              "\"drawing\":\"<svg/>\",\"parameters\":84,\"bytes\":1,\"operations\":2,"
+              "\"rows\":{\"train\":3,\"validation\":4,\"test\":5},\"parallel\":null,\"slurm\":null,"
+              "\"kubernetes\":null,\"estimates\":[{\"device\":\"cpu\",\"executor\":\"cpu/fused\","
+              "\"seconds\":0.5,\"start_seconds\":0.25,\"calibrated\":true,\"measured\":false}]}");
   ep_allocation_view slurm = {.partition = "gpu",
                               .account = "lab",
                               .qos = "",
@@ -229,19 +229,19 @@ START_TEST(validations) {
                               .minutes = 30};
   view.slurm = &slurm;
   view.layers_count = view.estimates_count = 0;
-  assert_text(ep_validation_format(&view),
-              "{\"object\":\"validation\",\"spec\":{},\"auto\":null,\"warnings\":[],\"layers\":[],"
-              "\"parameters\":84,"
-              "\"bytes\":1,\"operations\":2,\"rows\":{\"train\":3,\"validation\":4,\"test\":5},"
-              "\"parallel\":null,\"slurm\":{\"partition\":\"gpu\",\"nodes\":2,\"memory_bytes\":9,"
-              "\"cores\":3,"
-              "\"gpus\":1,\"minutes\":30,\"gres\":null,\"account\":\"lab\",\"qos\":null,"
-              "\"constraint\":\"a&b\"},\"kubernetes\":null,\"estimates\":[]}");
+  assert_text(
+      ep_validation_format(&view),
+      "{\"object\":\"validation\",\"spec\":{},\"auto\":null,\"warnings\":[],\"layers\":[],"
+      "\"drawing\":\"<svg/>\",\"parameters\":84,"
+      "\"bytes\":1,\"operations\":2,\"rows\":{\"train\":3,\"validation\":4,\"test\":5},"
+      "\"parallel\":null,\"slurm\":{\"partition\":\"gpu\",\"nodes\":2,\"memory_bytes\":9,"
+      "\"cores\":3,\"gpus\":1,\"minutes\":30,\"gres\":null,\"account\":\"lab\",\"qos\":null,"
+      "\"constraint\":\"a&b\"},\"kubernetes\":null,\"estimates\":[]}");
   view.kubernetes = &slurm;
   view.slurm = NULL;
   assert_text(ep_validation_format(&view),
               "{\"object\":\"validation\",\"spec\":{},\"auto\":null,\"warnings\":[],\"layers\":[],"
-              "\"parameters\":84,"
+              "\"drawing\":\"<svg/>\",\"parameters\":84,"
               "\"bytes\":1,\"operations\":2,\"rows\":{\"train\":3,\"validation\":4,\"test\":5},"
               "\"parallel\":null,\"slurm\":null,\"kubernetes\":{\"namespace\":\"gpu\","
               "\"memory_bytes\":9,\"cores\":3},\"estimates\":[]}");

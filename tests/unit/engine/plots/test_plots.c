@@ -109,7 +109,7 @@ START_TEST(refusals) {
   free(text_of(&of, "roc", "yes", EP_MALFORMED, &error));
   of.outputs = 2;
   free(text_of(&of, "roc", "", EP_NO_PLOT, &error));
-  has(error.message, "makes several decisions per row; the plots of this job are: none");
+  has(error.message, "makes several decisions per row; the plots of this job are: network");
   of = model(EP_LOSS_BCE);
   of.rows_stand_alone = false; /* pictures */
   free(text_of(&of, "boundary", "", EP_NO_PLOT, &error));
