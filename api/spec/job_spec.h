@@ -145,9 +145,13 @@ typedef struct ep_layer_spec {
   int64_t num_embeddings, embedding_dim; /* embedding; it must come first, x holds whole numbers */
   int dim;                               /* concat, slice: the side, from 1. Default 1 */
   int64_t start, length;                 /* slice: torch.narrow's; length 0 = the rest (null) */
-  ep_layer_sides shape;                  /* reshape */
-  ep_layer_sides dims;                   /* permute: which side of x each side of y is */
-  bool causal;                           /* conv1d. Default false */
+  ep_column_names columns;               /* slice, instead: columns of the data, by name or glob */
+  int64_t (*places)[2]; /* slice: [places_count]: first and length of each part, owned; epochd
+                           fills in those of `columns`; NULL = not given */
+  int places_count;
+  ep_layer_sides shape;         /* reshape */
+  ep_layer_sides dims;          /* permute: which side of x each side of y is */
+  bool causal;                  /* conv1d. Default false */
   struct ep_layer_spec *layers; /* residual: the block, owned; its output's shape is its input's */
   int layers_count;
 } ep_layer_spec;

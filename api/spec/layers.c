@@ -254,6 +254,53 @@ static void sides_write(ep_writer *writer, const ep_field *field, const void *ba
     .doc = doc_                                                                               \
   }
 
+static bool has_columns(const void *base) {
+  return ((const ep_layer_spec *)base)->columns.count > 0;
+}
+
+static bool has_places(const void *base) {
+  return ((const ep_layer_spec *)base)->places_count > 0;
+}
+
+static void places_read(ep_field_reader *reader, const ep_field *field, const json_t *value,
+                        void *base) {
+  (void)field;
+  ep_layer_spec *layer = base;
+  const ep_field ends[] = {{.min = 0, .max = EP_LIMIT_FEATURES},
+                           {.min = 1, .max = EP_LIMIT_FEATURES}};
+  size_t count = json_array_size(value);
+  if (!value) return;
+  if (count < 1 || count > EP_LIMIT_SLICE_PLACES) {
+    ep_field_reader_fail(reader, "must be an array of 1 to %d pairs", EP_LIMIT_SLICE_PLACES);
+    return;
+  }
+  layer->places = calloc(count, sizeof *layer->places);
+  if (!layer->places) {
+    ep_field_reader_fail_memory(reader);
+    return;
+  }
+  layer->places_count = (int)count;
+  for (size_t i = 0; i < count; i++) {
+    const json_t *pair = json_array_get(value, i);
+    size_t place = ep_field_reader_enter_index(reader, i);
+    if (json_array_size(pair) != 2) ep_field_reader_fail(reader, "must be [start, length]");
+    for (size_t end = 0; end < 2 && json_array_size(pair) == 2; end++) {
+      ep_field number = ends[end];
+      number.kind = EP_FIELD_INT64;
+      ep_field_number_read(reader, &number, json_array_get(pair, end), &layer->places[i][end]);
+    }
+    ep_field_reader_leave(reader, place);
+  }
+}
+
+static void places_write(ep_writer *writer, const ep_field *field, const void *base) {
+  (void)field;
+  const ep_layer_spec *layer = base;
+  ep_writer_open(writer, '[');
+  for (int i = 0; i < layer->places_count; i++) ep_integers_write(writer, layer->places[i], 2);
+  ep_writer_close(writer, ']');
+}
+
 static const ep_field concat_rows[] = {
     DIM("the dimension that they are put together along, counted from 1 without the rows"),
 };
@@ -272,6 +319,34 @@ static const ep_field slice_rows[] = {
      .max = EP_LIMIT_FEATURES,
      .nullable = true,
      .doc = "how many places; all from `start` by default"},
+    {.key = "columns",
+     .kind = EP_FIELD_CUSTOM,
+     .offset = AT(columns),
+     .nullable = true,
+     .text_fallback = "null",
+     .read = ep_column_names_read,
+     .write = ep_column_names_write,
+     .is_given = has_columns,
+     .form = "an array of column names; * and ? stand for any",
+     .schema = EP_JSON({"type" : "array", "items" : {"type" : "string"}, "minItems" : 1}),
+     .doc = "instead of `start` and `length`: columns of a table, by name, with all that they "
+            "become; of `x`"},
+    {.key = "places",
+     .kind = EP_FIELD_CUSTOM,
+     .nullable = true,
+     .rare = true,
+     .text_fallback = "null",
+     .read = places_read,
+     .write = places_write,
+     .is_given = has_places,
+     .form = "an array of [start, length]",
+     .schema = EP_JSON({
+       "type" : "array",
+       "items" : {"type" : "array", "items" : {"type" : "integer"}, "minItems" : 2, "maxItems" : 2},
+       "minItems" : 1,
+       "maxItems" : EP_LIMIT_SLICE_PLACES
+     }),
+     .doc = "instead: several parts, one after the other; filled in by epochd for `columns`"},
 };
 static const ep_field reshape_rows[] = {
     SIDES("shape", shape, EP_LIMIT_FEATURES, "the new shape of a row, 1 to 3 numbers", "[1, 8, 8]"),

@@ -180,7 +180,11 @@ char *ep_job_spec_format(const ep_job_spec *spec) {
 
 /* layers: [count] or NULL, with their blocks. */
 static void layers_destroy(ep_layer_spec *layers, int count) {
-  for (int i = 0; i < count; i++) layers_destroy(layers[i].layers, layers[i].layers_count);
+  for (int i = 0; i < count; i++) {
+    layers_destroy(layers[i].layers, layers[i].layers_count);
+    free(layers[i].columns.name);
+    free(layers[i].places);
+  }
   free(layers);
 }
 

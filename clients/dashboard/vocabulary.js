@@ -156,6 +156,8 @@ export const layers = {
     dim: {"kind": "integer", "default": 1},
     start: {"kind": "integer", "default": 0},
     length: {"kind": "integer", "default": null},
+    columns: {"kind": "json", "default": null},
+    places: {"kind": "json", "rare": true, "default": null},
     name: {"kind": "string", "rare": true, "default": null},
     input: {"kind": "json", "rare": true, "default": null},
   } },

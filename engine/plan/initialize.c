@@ -115,5 +115,9 @@ void ep_plan_initialize(const ep_plan *plan, const ep_job_spec *spec, float *par
   /* near 0: a word that comes late, or never, says nothing yet */
   if (plan->shape.embedded_columns > 0)
     drawn_initialize(op++, EP_INIT_NORMAL, spec->seed, parameters);
-  list_initialize(plan, op, spec->layers, spec->layers_count, spec->seed, parameters);
+  for (int i = 0; i < spec->layers_count;
+       i++) { /* a slice may be several ops, without parameters */
+    list_initialize(plan, op, &spec->layers[i], 1, spec->seed, parameters);
+    op = plan->ops + plan->value_of[i];
+  }
 }

@@ -283,6 +283,8 @@ static bool concat_lower(ep_lowering *w, const ep_layer_spec *layer, ep_op *op) 
 
 static bool slice_lower(ep_lowering *w, const ep_layer_spec *layer, ep_op *op) {
   int64_t start = layer->start, length = layer->length;
+  if (layer->columns.count > 0 && layer->places_count == 0)
+    return ep_lowering_refuse(w, "columns", "the data is no table with columns");
   series_take(w);
   op->in = op->out = w->shape;
   op->axis = axis_of(w, layer);

@@ -105,6 +105,58 @@ static bool residual_lower(ep_lowering *w, const ep_layer_spec *layer, int numbe
   return true;
 }
 
+/* An operator of the layer at hand that is none of its own: on the values that it is given. */
+static bool part_lower(ep_lowering *w, const ep_layer_spec *part, int number) {
+  ep_op *op = &w->plan->ops[w->ops];
+  *op = op_make(w, part, number);
+  return ep_op_lower(w, part, op) && output_take(w, op);
+}
+
+/* Where feature `at` of the data lies in what the layers get, behind embedded columns. */
+static int64_t embedded_place(const ep_lowering *w, int64_t at) {
+  const ep_op *op = w->plan->ops;
+  if (w->data == 0 || w->from[0] != w->data || at <= op->numbers) return at;
+  return op->numbers + (at - op->numbers) * ep_op_dimension(op);
+}
+
+/* A slice of several places is a slice of each, put together four by four; the last is left to the
+ * layer itself. */
+static bool places_lower(ep_lowering *w, const ep_layer_spec *layer, int number) {
+  int value[EP_LIMIT_SLICE_PLACES], count = layer->places_count;
+  const int source = w->from[0];
+  ep_layer_spec join = {.type = EP_LAYER_CONCAT, .dim = layer->dim};
+  if (layer->start > 0 || layer->length > 0)
+    return ep_lowering_refuse(w, layer->start > 0 ? "start" : "length",
+                              "places or columns say what is taken: leave start and length out");
+  if (w->ops + 2 * count > EP_LIMIT_LAYERS)
+    return ep_lowering_refuse(w, "", "makes more than %d layers in all", EP_LIMIT_LAYERS);
+  for (int i = 0; i < count; i++) {
+    ep_layer_spec part = *layer;
+    read_one(w, source);
+    part.start = embedded_place(w, layer->places[i][0]);
+    part.length = embedded_place(w, layer->places[i][0] + layer->places[i][1]) - part.start;
+    if (count == 1) w->plan->ops[w->ops] = op_make(w, &part, number);
+    if (count == 1) return ep_op_lower(w, &part, &w->plan->ops[w->ops]);
+    if (!part_lower(w, &part, number)) return false;
+    value[i] = w->last;
+  }
+  for (int joined; count > 1; count = joined) {
+    joined = 0;
+    for (int i = 0; i < count; i += EP_OP_INPUTS) {
+      const bool alone = i + 1 == count;
+      read_one(w, value[i]);
+      for (int k = i + 1; k < count && k < i + EP_OP_INPUTS; k++) w->from[w->inputs++] = value[k];
+      if (count <= EP_OP_INPUTS) {
+        w->plan->ops[w->ops] = op_make(w, &join, number);
+        return ep_op_lower(w, &join, &w->plan->ops[w->ops]);
+      }
+      if (!alone && !part_lower(w, &join, number)) return false;
+      value[joined++] = alone ? value[i] : w->last;
+    }
+  }
+  return true;
+}
+
 /* The value that a text names; -1: none that is there yet. */
 static int value_named(const ep_lowering *w, const char *text, int before) {
   char number[EP_LIMIT_LAYER_NAME_BYTES];
@@ -155,6 +207,9 @@ static bool layer_lower(ep_lowering *w, const ep_layer_spec *layer, int i) {
       return ep_lowering_refuse(
           w, "input", "residual reads one value, and %d are named: join them first", w->inputs);
     if (!residual_lower(w, layer, number)) return false;
+    op = &w->plan->ops[w->ops];
+  } else if (layer->type == EP_LAYER_SLICE && layer->places_count > 0) {
+    if (!places_lower(w, layer, number)) return false;
     op = &w->plan->ops[w->ops];
   } else {
     *op = op_make(w, layer, number);

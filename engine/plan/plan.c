@@ -193,11 +193,12 @@ ep_status ep_plan_create(const ep_job_spec *spec, const ep_data_shape *shape, ep
   ep_status status_before = problem->status;
   shape_check(shape, problem);
   if (problem->errors_count > faults_before) return problem->status;
-  int layers = ep_layers_total(spec->layers, spec->layers_count);
+  int parts = 0, layers = ep_layers_total(spec->layers, spec->layers_count);
+  for (int i = 0; i < spec->layers_count; i++) parts += 2 * spec->layers[i].places_count;
   if (layers < 1 || layers > EP_LIMIT_LAYERS)
     return ep_problem_add(problem, EP_INVALID, "/model/layers", "must have 1 to %d layers",
                           EP_LIMIT_LAYERS);
-  ep_plan *plan = plan_allocate(layers + 1);
+  ep_plan *plan = plan_allocate(layers + parts + 1);
   if (!plan) return ep_problem_fail_memory(problem);
   plan->shape = *shape;
   if (shape->one_hot && ep_loss_takes_classes(spec->loss)) {

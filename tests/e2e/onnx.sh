@@ -228,6 +228,15 @@ raw "words and numbers that are embedded or hashed" '{"data": {"dataset": "peopl
   "columns": {"town hall": {"min_count": 2}, "class": {"encode": "embedding", "indicator": false}, "grade": {"encode": "hash", "buckets": 5},
   "member": {"encode": "embedding", "missing": "most_frequent"}, "stars": {"type": "category", "encode": "embedding", "min_count": 55}}},
   "loss": "cross_entropy", '"${network/OUTPUTS/3}"
+raw "columns by name into branches, some embedded" '{"data": {"dataset": "people", "target": "kind", "exclude": ["price"],
+  "columns": {"town hall": {"min_count": 2}, "class": {"encode": "embedding", "indicator": false}}}, "loss": "cross_entropy", "epochs": 20,
+  "batch_size": 32, "optimizer": {"type": "adam", "lr": 0.01}, "model": {"layers": [
+    {"type": "slice", "columns": ["town*", "fare", "class", "stars"]}, {"type": "linear", "out_features": 8}, {"type": "tanh", "name": "words"},
+    {"type": "slice", "input": "x", "columns": ["y", "weight", "born", "grade", "member"]}, {"type": "linear", "out_features": 8},
+    {"type": "silu", "name": "numbers"}, {"type": "mul", "input": ["words", "numbers"]}, {"type": "concat", "input": ["6", "words", "numbers"]},
+    {"type": "linear", "out_features": 3}]}}'
+http GET "/v1/jobs/$id"
+check "the places of the columns are filled in" '.spec.model.layers[0].places | length > 1'
 raw "columns that are all embedded" '{"data": {"dataset": "people", "target": "kind", "features": ["town hall", "grade"],
   "columns": {"grade": {"encode": "embedding"}}}, "loss": "cross_entropy", '"${network/OUTPUTS/3}"
 raw "numbers that are hashed" '{"data": {"dataset": "people", "target": "kind", "features": ["stars", "fare"],

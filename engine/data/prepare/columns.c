@@ -1,7 +1,10 @@
 #include "engine/data/prepare/columns.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "engine/data/columns/rules.h"
 #include "engine/data/sources/target.h"
 
 bool ep_columns_are_said(const ep_data_spec *data) {
@@ -95,6 +98,97 @@ static void cells_gather(const ep_row_source *main, const uint8_t *split, int64_
           ep_row_source_cell(main, ep_row_source_place(main, i), table_column(main, chosen[k]));
     place++;
   }
+}
+
+/* Column `index` of a table's raw rows, by name and by its place among the features; false: it is
+ * none of them. encoding NULL: each number is its own feature. */
+static bool feature_place(const ep_part *table, int64_t target, const ep_encoding *encoding,
+                          int64_t index, char title[EP_LIMIT_NAME_BYTES + 1], int64_t place[2]) {
+  if (encoding) {
+    const ep_column_encoding *column = &encoding->column[index];
+    memcpy(title, column->name, sizeof column->name);
+    place[0] = column->first;
+    place[1] = column->features;
+    return column->encode != EP_ENCODE_NONE && place[1] > 0;
+  }
+  ep_column_title(table, index, title);
+  place[0] = index - (index > target);
+  place[1] = 1;
+  return index != target;
+}
+
+static ep_status slice_fail(int layer, int name, const char *text, ep_error *error) {
+  char pointer[EP_POINTER_BYTES];
+  snprintf(pointer, sizeof pointer, "/model/layers/%d/columns/%d", layer, name);
+  return ep_fail_at(error, EP_INVALID, pointer, "no column that the network learns from is \"%s\"",
+                    text);
+}
+
+/* Neighbours become one place. False: there are too many. */
+static bool place_add(ep_layer_spec *layer, const int64_t place[2]) {
+  int64_t(*last)[2] = layer->places_count > 0 ? &layer->places[layer->places_count - 1] : NULL;
+  if (last && (*last)[0] + (*last)[1] == place[0]) {
+    (*last)[1] += place[1];
+    return true;
+  }
+  if (layer->places_count == EP_LIMIT_SLICE_PLACES) return false;
+  memcpy(layer->places[layer->places_count++], place, sizeof *layer->places);
+  return true;
+}
+
+/* The features of one slice's columns, in the order of the table. */
+static ep_status slice_resolve(ep_layer_spec *layer, int number, const ep_part *table,
+                               int64_t target, const ep_encoding *encoding, ep_error *error) {
+  char title[EP_LIMIT_NAME_BYTES + 1];
+  const int64_t count = encoding ? encoding->columns : table->columns;
+  int64_t place[2];
+  bool *found = calloc((size_t)layer->columns.count, sizeof *found);
+  free(layer->places);
+  layer->places = calloc(EP_LIMIT_SLICE_PLACES, sizeof *layer->places);
+  layer->places_count = 0;
+  ep_status status = found && layer->places ? EP_OK : ep_fail_memory(error);
+  for (int64_t i = 0; i < count && status == EP_OK; i++) {
+    bool taken = false;
+    if (!feature_place(table, target, encoding, i, title, place)) continue;
+    for (int k = 0; k < layer->columns.count; k++)
+      if (ep_text_equals(layer->columns.name[k], title) ||
+          ep_glob_matches(layer->columns.name[k], title))
+        found[k] = taken = true;
+    if (taken && !place_add(layer, place))
+      status = ep_fail_at(error, EP_INVALID, "/model/layers",
+                          "layer %d slices more than %d parts of the row: name columns that stand "
+                          "together",
+                          number, EP_LIMIT_SLICE_PLACES);
+  }
+  for (int k = 0; k < layer->columns.count && status == EP_OK; k++)
+    if (!found[k]) status = slice_fail(number, k, layer->columns.name[k], error);
+  free(found);
+  return status;
+}
+
+ep_status ep_slices_resolve(ep_job_spec *spec, const ep_dataset_meta *meta, ep_error *error) {
+  const ep_part *table = meta ? &meta->part[EP_SPLIT_TRAIN][EP_ROLE_TABLE] : NULL;
+  ep_encoding *encoding = NULL;
+  int64_t target = -1;
+  bool planned = false;
+  ep_status status = EP_OK;
+  for (int i = 0; i < spec->layers_count && status == EP_OK; i++) {
+    ep_layer_spec *layer = &spec->layers[i];
+    if (layer->columns.count == 0) continue;
+    if (!table || table->rows == 0) {
+      char pointer[EP_POINTER_BYTES];
+      snprintf(pointer, sizeof pointer, "/model/layers/%d/columns", i);
+      status = ep_fail_at(error, EP_INVALID, pointer,
+                          "the data is no table with columns: give start and length");
+    }
+    if (status == EP_OK && !planned) status = ep_target_find(&spec->data, table, &target, error);
+    if (status == EP_OK && !planned) status = ep_columns_plan(&spec->data, meta, &encoding, error);
+    planned = true;
+    if (status == EP_OK) status = slice_resolve(layer, i, table, target, encoding, error);
+  }
+  if (encoding) ep_encoding_deinit(encoding);
+  free(encoding);
+  return status;
 }
 
 ep_status ep_columns_fit(ep_encoding *encoding, const ep_row_source *main, const uint8_t *split,

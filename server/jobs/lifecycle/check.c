@@ -7,6 +7,7 @@
 #include "api/spec/slurm.h"
 #include "engine/data/datasets/dataset.h"
 #include "engine/data/datasets/meta.h"
+#include "engine/data/prepare/columns.h"
 #include "engine/data/prepare/positive_class.h"
 #include "engine/data/prepare/shape.h"
 #include "engine/data/sources/target.h"
@@ -189,6 +190,9 @@ static ep_status plan_make(ep_jobs *jobs, ep_checked_spec *checked, ep_problem *
   ep_job job;
   ep_status status = meta_find(jobs, checked, &job, problem);
   const ep_dataset_meta *meta = job.described ? &job.meta : NULL;
+  ep_error error = {0};
+  if (status == EP_OK && ep_slices_resolve(checked->spec, meta, &error) != EP_OK)
+    status = ep_problem_from_error(problem, &error);
   if (status == EP_OK) status = ep_job_plan(&job, problem);
   if (status == EP_OK)
     status = ep_positive_class_resolve(data, checked->spec->loss, meta, &job.shape, problem);
