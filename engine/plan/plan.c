@@ -278,7 +278,10 @@ void ep_plan_layers(const ep_plan *plan, const ep_job_spec *spec, ep_layer_view 
     ep_layer_view *row = &rows[ep_plan_layer_of(plan, i)];
     if (ep_plan_layer_of(plan, i) != last) {
       row->in_features = op->in_features;
-      row->in = shape_view(op->in, plan->rank[op->input[0]]);
+      const int rank = plan->rank[op->input[0]];
+      const bool series =
+          rank == 1 && op->in.height * op->in.width > 1; /* a window, with its sides */
+      row->in = shape_view(op->in, series ? 2 : rank);
     }
     last = ep_plan_layer_of(plan, i);
     row->out_features = op->out_features;

@@ -6,6 +6,7 @@
 #include "engine/plan/cost.h"
 #include "engine/plan/parts.h"
 #include "kernels/operators/operator.h"
+#include "kernels/operators/values.h"
 #include "kernels/plans/ranks.h"
 
 enum { MICRO_BATCHES_A_STAGE = 4 };
@@ -87,6 +88,7 @@ int64_t ep_plan_piece_rows_least(const ep_parallel *parallel, int64_t rows, bool
 typedef struct {
   int count;
   int first_op[EP_LIMIT_LAYERS + 1];  /* of each; [count] is ops_count */
+  bool divides[EP_LIMIT_LAYERS];      /* a stage may begin with it */
   double before[EP_LIMIT_LAYERS + 1]; /* cost of all layers before it; [count]: of all */
 } layer_costs;
 
@@ -103,6 +105,7 @@ static void layers_cost(const ep_plan *plan, layer_costs *out) {
   for (int i = 0; i < plan->program.ops_count; i++) {
     const ep_op *op = &plan->ops[i];
     if (ep_plan_layer_of(plan, i) == out->count) {
+      out->divides[out->count] = ep_program_divides_at(&plan->program, i);
       out->first_op[out->count++] = i;
       out->before[out->count] = out->before[out->count - 1];
     }
@@ -114,7 +117,8 @@ static void layers_cost(const ep_plan *plan, layer_costs *out) {
 
 /* The best cut of the first layers into stages. */
 typedef struct {
-  double cost[EP_LIMIT_RANKS + 1][EP_LIMIT_LAYERS + 1]; /* [stages][layers]: of the dearest stage */
+  double cost[EP_LIMIT_RANKS + 1][EP_LIMIT_LAYERS + 1]; /* [stages][layers]: of the dearest stage;
+                                                           below 0: branches leave no such cut */
   int last[EP_LIMIT_RANKS + 1][EP_LIMIT_LAYERS + 1];    /* the first layer of the last stage */
 } stage_table;
 
@@ -125,7 +129,7 @@ static void stage_choose(stage_table *table, const layer_costs *costs, int stage
     double own = costs->before[layers] - costs->before[first];
     double rest = stages > 1 ? table->cost[stages - 1][first] : 0;
     double dearest = own > rest ? own : rest;
-    if (stages == 1 && first > 0) continue;
+    if ((stages == 1 && first > 0) || !costs->divides[first] || rest < 0) continue;
     if (best >= 0 && own >= best) break; /* a longer one costs more */
     if (best >= 0 && dearest >= best) continue;
     best = dearest;
@@ -135,17 +139,38 @@ static void stage_choose(stage_table *table, const layer_costs *costs, int stage
 }
 
 /* Stages whose dearest costs least. first: [stages], the first layer of each, written. */
-static bool stages_balance(const layer_costs *costs, int stages, int *first) {
+static void stages_balance(const layer_costs *costs, int stages, int *first, ep_problem *problem) {
   stage_table *table = malloc(sizeof *table);
-  if (!table) return false;
+  if (!table) {
+    ep_problem_fail_memory(problem);
+    return;
+  }
   for (int s = 1; s <= stages; s++)
     for (int layers = s; layers <= costs->count; layers++) stage_choose(table, costs, s, layers);
-  for (int s = stages, layers = costs->count; s >= 1; s--) {
+  const bool possible = table->cost[stages][costs->count] >= 0;
+  if (!possible)
+    ep_problem_add(problem, EP_INVALID, "/parallel/model",
+                   "%d stages: a stage begins where one value goes on alone, and the model's "
+                   "branches leave fewer places",
+                   stages);
+  for (int s = stages, layers = costs->count; possible && s >= 1; s--) {
     first[s - 1] = table->last[s][layers];
     layers = first[s - 1];
   }
   free(table);
-  return true;
+}
+
+/* The stages that the spec names. */
+static void stages_take(const ep_job_spec *spec, const layer_costs *costs, int *first,
+                        ep_problem *problem) {
+  for (int s = 0; s < spec->parallel.stages_count; s++) {
+    first[s] = spec->parallel.stages[s][0];
+    if (first[s] < costs->count && costs->divides[first[s]]) continue;
+    ep_problem_add(problem, EP_INVALID, "/parallel/stages",
+                   "layer %d cannot begin a stage: what it and later layers read is more than the "
+                   "value of the layer before it",
+                   first[s]);
+  }
 }
 
 static bool has_sync(const ep_program *program) {
@@ -188,9 +213,9 @@ void ep_plan_ranks(const ep_job_spec *spec, ep_plan *plan, ep_problem *problem) 
     return;
   }
   if (spec->parallel.stages_count == parallel->model)
-    for (int s = 0; s < parallel->model; s++) first[s] = spec->parallel.stages[s][0];
-  else if (parallel->model > 1 && !stages_balance(&costs, parallel->model, first))
-    ep_problem_fail_memory(problem);
+    stages_take(spec, &costs, first, problem);
+  else if (parallel->model > 1)
+    stages_balance(&costs, parallel->model, first, problem);
   for (int s = 0; s < parallel->model; s++) parallel->stage_first[s] = costs.first_op[first[s]];
   parallel->stage_first[parallel->model] = plan->program.ops_count;
 }

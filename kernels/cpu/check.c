@@ -87,15 +87,6 @@ static bool groups_fit(const ep_program *program) {
   return next == program->parameters;
 }
 
-/* Whether what a stage that begins with the op reads of the others is the value before it alone. */
-static bool stage_may_begin(const ep_program *program, int op) {
-  for (int i = op; i < program->ops_count; i++) {
-    for (int k = 0; k < program->ops[i].inputs; k++)
-      if (program->ops[i].input[k] < op) return false;
-  }
-  return true;
-}
-
 /* Whether the layers' parameters and buffers follow one another: a stage's begin with those of its
  * first layer that has any, and end where the next one's begin. */
 static bool places_ascend(const ep_program *program) {
@@ -122,7 +113,8 @@ static bool ranks_fit(const ep_program *program) {
   if (stages == 1) return true;
   for (int i = 0; i < stages; i++) {
     int first = parallel->stage_first[i];
-    if (first < 0 || first >= parallel->stage_first[i + 1] || !stage_may_begin(program, first))
+    if (first < 0 || first >= parallel->stage_first[i + 1] ||
+        !ep_program_divides_at(program, first))
       return false;
   }
   return parallel->stage_first[0] == 0 && parallel->stage_first[stages] == program->ops_count;

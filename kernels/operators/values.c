@@ -53,6 +53,13 @@ int ep_program_unread(const ep_program *program) {
   return -1;
 }
 
+bool ep_program_divides_at(const ep_program *program, int number) {
+  for (int i = number; i < program->ops_count; i++)
+    for (int k = 0; k < program->ops[i].inputs; k++)
+      if (program->ops[i].input[k] < number) return false;
+  return true;
+}
+
 /* The first memory that no gradient of values first … end has. */
 static int gradient_take(const ep_value *values, const bool *live, int first, int end) {
   for (int memory = 0;; memory++) {

@@ -27,6 +27,10 @@ void ep_values_find(const ep_program *program, int first, ep_value *values);
 /* The first value between input and output that nothing reads; -1: all are read. */
 int ep_program_unread(const ep_program *program);
 
+/* Whether a stage may begin with op `number`: of what comes before, the ops from there on read the
+ * value of the op before it alone. */
+bool ep_program_divides_at(const ep_program *program, int number);
+
 /* Gives the gradients of the values that learn memory, for the ops first … end - 1 from the last to
  * the first: a gradient lives from the last op that reads its value to the op that makes the value.
  * Value `end` has one in any case. Returns how many there are; a list of layers needs two. */

@@ -186,7 +186,8 @@ static void layers_print(void) {
       "Names, defaults\nand formulas are torch.nn's; [C, H, W] is an image, anything else a "
       "vector. Where one or two integers\nare taken, two are [height, width].");
   variants_print(&ep_layer_variants);
-  printf("## The first weights\n\n`init` of linear, conv2d and embedding. fan_in counts the values "
+  printf("## The first weights\n\n`init` of linear, conv1d, conv2d and embedding. fan_in counts "
+         "the values "
          "that an output is a sum of, fan_out\nthose that an input goes into.\n\n"
          "| `init` | weight | bias |\n|---|---|---|\n"
          "| `\"default\"` | U(-a, a), a = 1 / sqrt(fan_in); embedding: N(0, 1) | U(-a, a) |\n"

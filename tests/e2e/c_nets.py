@@ -117,7 +117,7 @@ def nets():
                 standardize=["y"])
     yield dense(24, "cross_entropy", layer("reshape", shape=[3, 8]), layer("conv1d", out_channels=4, kernel_size=3, causal=True, name="a"),
                 layer("tanh", name="b"), layer("conv1d", out_channels=4, kernel_size=2, dilation=2, causal=True, groups=2),
-                layer("add", input=["b", "3", "a"], name="c"), layer("permute", dims=[2, 1]), layer("conv1d", out_channels=4, kernel_size=2),
+                layer("add", input=["3", "b", "3"], name="c"), layer("permute", dims=[2, 1]), layer("conv1d", out_channels=4, kernel_size=2),
                 layer("permute", dims=[2, 1], name="d"), layer("slice", input="c", dim=2, start=5, name="e"),
                 layer("slice", input="d", dim=1, length=3), layer("flatten"),
                 layer("flatten", input="e", name="f"), layer("concat", input=["10", "f"]), linear(3), classes=3)

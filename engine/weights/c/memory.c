@@ -41,6 +41,8 @@ ep_status ep_c_memory_plan(const ep_program *program, ep_c_memory *out, ep_error
     const ep_op *op = &program->ops[i];
     const int from = op->input[0];
     bool stays = ep_c_is_in_place(op->type) && last[from] == i;
+    for (int k = 1; k < op->inputs; k++) /* what it writes over is read again */
+      stays = stays && out->array[op->input[k]] != out->array[from];
     value_place(out, i + 1, stays ? out->array[from] : array_take(out, last, i + 1, i),
                 op->out_features);
   }
