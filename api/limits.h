@@ -18,7 +18,7 @@
         */
 #define EP_LIMIT_LABELS_BYTES (1 << 16) /* a PATCH: a name and the tags, every byte escaped */
 #define EP_LIMIT_PATH_BYTES 1023
-#define EP_LIMIT_LAYER_NAME_BYTES 31
+#define EP_LIMIT_LAYER_NAME_BYTES 23
 #define EP_LIMIT_SLICE_PLACES 64  /* parts of a value that one slice takes */
 #define EP_LIMIT_LAYER_INPUTS 4   /* values that a layer joins */
 #define EP_LIMIT_LAYERS 256       /* in all, those within residual blocks too */

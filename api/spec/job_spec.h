@@ -142,7 +142,7 @@ typedef struct ep_layer_spec {
   double momentum;                            /* batch_norm. Default 0.1 */
   bool affine; /* batch_norm, layer_norm: has weight and bias. Default true */
   bool sync;   /* batch_norm: over the batch of all replicas. Default false */
-  int64_t num_embeddings, embedding_dim; /* embedding; it must come first, x holds whole numbers */
+  int64_t num_embeddings, embedding_dim; /* embedding: of whole numbers of x */
   int dim;                               /* concat, slice: the side, from 1. Default 1 */
   int64_t start, length;                 /* slice: torch.narrow's; length 0 = the rest (null) */
   ep_column_names columns;               /* slice, instead: columns of the data, by name or glob */

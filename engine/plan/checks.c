@@ -165,7 +165,7 @@ void ep_plan_check_data(const ep_job_spec *spec, const ep_plan *plan, int rank,
                    data->normalize_channels, (long long)row.channels,
                    rank == 3 ? "channels" : "columns");
   augment_check(data, row, rank == 3, problem);
-  bool embedded = ep_spec_embeds(spec);
+  bool embedded = ep_layers_embed(spec->layers, spec->layers_count);
   bool changed = data->standardize_x || data->normalize || (data->scale != 0 && data->scale != 1);
   if (embedded && changed)
     ep_problem_add(problem, EP_INVALID,

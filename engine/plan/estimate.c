@@ -138,6 +138,10 @@ static uint64_t op_mixed(uint64_t hash, const ep_op *op) {
   hash = mixed(hash, op->embeddings);
   hash = mixed(hash, op->numbers);
   for (int k = 0; k < op->inputs; k++) hash = mixed(hash, op->input[k]);
+  hash = mixed(hash, op->axis);
+  hash = mixed(hash, op->start);
+  for (int side = 0; side < EP_SHAPE_SIDES; side++) hash = mixed(hash, op->order[side]);
+  hash = mixed(hash, op->causal);
   hash = mixed(hash, op->sync);
   return mixed(hash, op->bias >= 0);
 }

@@ -92,8 +92,8 @@ static void ones_initialize(const ep_op *op, float *state, float *running) {
   }
 }
 
-/* Goes through layers and ops side by side: a block's ops come before its residual's own. Returns
- * the op after the last. */
+/* Goes through layers and ops side by side: a block's ops come before its residual's own, and some
+ * layers have ops without parameters before their own. Returns the op after the last. */
 static const ep_op *list_initialize(const ep_plan *plan, const ep_op *op,
                                     const ep_layer_spec *layers, int count, uint64_t seed,
                                     float *state) {
@@ -101,7 +101,8 @@ static const ep_op *list_initialize(const ep_plan *plan, const ep_op *op,
     const ep_layer_spec *layer = &layers[i];
     if (layer->type == EP_LAYER_RESIDUAL)
       op = list_initialize(plan, op, layer->layers, layer->layers_count, seed, state);
-    else if (ep_operator_of(op->type)->start == EP_START_ONES)
+    while (op->type != ep_layer_operator(layer->type)) op++;
+    if (ep_operator_of(op->type)->start == EP_START_ONES)
       ones_initialize(op, state, op->running < 0 ? NULL : state + plan->parameters + op->running);
     else if (op->weight >= 0)
       drawn_initialize(op, layer->init, seed, state);
@@ -115,9 +116,5 @@ void ep_plan_initialize(const ep_plan *plan, const ep_job_spec *spec, float *par
   /* near 0: a word that comes late, or never, says nothing yet */
   if (plan->shape.embedded_columns > 0)
     drawn_initialize(op++, EP_INIT_NORMAL, spec->seed, parameters);
-  for (int i = 0; i < spec->layers_count;
-       i++) { /* a slice may be several ops, without parameters */
-    list_initialize(plan, op, &spec->layers[i], 1, spec->seed, parameters);
-    op = plan->ops + plan->value_of[i];
-  }
+  list_initialize(plan, op, spec->layers, spec->layers_count, spec->seed, parameters);
 }

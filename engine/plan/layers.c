@@ -35,15 +35,6 @@ static const char *shape_text(const ep_lowering *w, char text[EP_SHAPE_BYTES]) {
   return ep_shape_format(w->shape, w->in_rank, text);
 }
 
-/* The layer's input as the window of a series that it is: [features, length]. Whoever takes vectors
- * takes the same numbers as one. */
-static void series_take(ep_lowering *w) {
-  const int64_t length = w->spec->data.window.length;
-  if (w->from[0] != 0 || w->in_rank != 1 || length <= 0 || w->shape.channels % length) return;
-  w->shape = (ep_shape){w->shape.channels / length, 1, length};
-  w->in_rank = w->out_rank = 2;
-}
-
 static bool needs_image(ep_lowering *w, const ep_layer_spec *layer) {
   char text[EP_SHAPE_BYTES];
   const char *type = ep_layer_type_name(layer->type);
@@ -136,8 +127,6 @@ static bool conv1d_lower(ep_lowering *w, const ep_layer_spec *layer, ep_op *op) 
   char text[EP_SHAPE_BYTES];
   ep_layer_spec along = *layer;
   int64_t span[2];
-  series_take(w);
-  op->in = op->out = w->shape;
   if (w->in_rank != 2)
     return ep_lowering_refuse(
         w, "", "conv1d requires [channels, length], its input is %s: insert a reshape layer",
@@ -148,7 +137,11 @@ static bool conv1d_lower(ep_lowering *w, const ep_layer_spec *layer, ep_op *op) 
   if (layer->causal && layer->padding[1] > 0)
     return ep_lowering_refuse(w, "padding",
                               "a causal conv1d is padded on the left alone: leave padding out");
-  if (layer->causal) along.padding[1] = layer->dilation[1] * (layer->kernel_size[1] - 1);
+  const int64_t past = (int64_t)layer->dilation[1] * (layer->kernel_size[1] - 1);
+  if (layer->causal && past > EP_LIMIT_KERNEL)
+    return ep_lowering_refuse(w, "dilation", "the window reaches %lld places back: the limit is %d",
+                              (long long)past, EP_LIMIT_KERNEL);
+  if (layer->causal) along.padding[1] = (int)past;
   op->is_1d = true;
   op->causal = layer->causal && along.padding[1] > 0;
   if (!window_lower(w, &along, op, span)) return false;
@@ -285,8 +278,6 @@ static bool slice_lower(ep_lowering *w, const ep_layer_spec *layer, ep_op *op) {
   int64_t start = layer->start, length = layer->length;
   if (layer->columns.count > 0 && layer->places_count == 0)
     return ep_lowering_refuse(w, "columns", "the data is no table with columns");
-  series_take(w);
-  op->in = op->out = w->shape;
   op->axis = axis_of(w, layer);
   if (op->axis < 0) return false;
   int64_t side = ep_shape_side(w->shape, op->axis);
@@ -319,8 +310,6 @@ static bool reshape_lower(ep_lowering *w, const ep_layer_spec *layer, ep_op *op)
 
 static bool permute_lower(ep_lowering *w, const ep_layer_spec *layer, ep_op *op) {
   char text[EP_SHAPE_BYTES];
-  series_take(w);
-  op->in = w->shape;
   const int rank = w->in_rank;
   int seen = 0;
   for (int i = 0; i < layer->dims.count; i++) seen |= 1 << (layer->dims.at[i] - 1);

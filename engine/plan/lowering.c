@@ -6,6 +6,14 @@
 #include "engine/plan/lowering.h"
 #include "kernels/operators/values.h"
 
+bool ep_layers_embed(const ep_layer_spec *layers, int count) {
+  bool found = false;
+  for (int i = 0; i < count; i++)
+    found = found || layers[i].type == EP_LAYER_EMBEDDING ||
+            ep_layers_embed(layers[i].layers, layers[i].layers_count);
+  return found;
+}
+
 int ep_layers_total(const ep_layer_spec *layers, int count) {
   int total = 0;
   for (int i = 0; i < count; i++)
@@ -107,6 +115,8 @@ static bool residual_lower(ep_lowering *w, const ep_layer_spec *layer, int numbe
 
 /* An operator of the layer at hand that is none of its own: on the values that it is given. */
 static bool part_lower(ep_lowering *w, const ep_layer_spec *part, int number) {
+  if (w->ops >= EP_LIMIT_LAYERS)
+    return ep_lowering_refuse(w, "", "makes more than %d operators in all", EP_LIMIT_LAYERS);
   ep_op *op = &w->plan->ops[w->ops];
   *op = op_make(w, part, number);
   return ep_op_lower(w, part, op) && output_take(w, op);
@@ -128,8 +138,6 @@ static bool places_lower(ep_lowering *w, const ep_layer_spec *layer, int number)
   if (layer->start > 0 || layer->length > 0)
     return ep_lowering_refuse(w, layer->start > 0 ? "start" : "length",
                               "places or columns say what is taken: leave start and length out");
-  if (w->ops + 2 * count > EP_LIMIT_LAYERS)
-    return ep_lowering_refuse(w, "", "makes more than %d layers in all", EP_LIMIT_LAYERS);
   for (int i = 0; i < count; i++) {
     ep_layer_spec part = *layer;
     read_one(w, source);
@@ -197,10 +205,28 @@ static bool inputs_find(ep_lowering *w, const ep_layer_spec *layer, int before) 
   return true;
 }
 
+/* Of the window of a series a layer that asks for sides gets [features, length]: the same numbers
+ * in another shape. */
+static bool series_lower(ep_lowering *w, const ep_layer_spec *layer, int number) {
+  const int64_t length = w->spec->data.window.length;
+  const bool asks = layer->type == EP_LAYER_CONV1D || layer->type == EP_LAYER_SLICE ||
+                    layer->type == EP_LAYER_PERMUTE;
+  if (!asks || w->inputs > 1 || w->from[0] != 0 || w->in_rank != 1 || length <= 0 ||
+      w->shape.channels % length)
+    return true;
+  const ep_layer_spec sides = {.type = EP_LAYER_RESHAPE,
+                               .shape = {{w->shape.channels / length, length}, 2}};
+  if (!part_lower(w, &sides, number)) return false;
+  read_one(w, w->last);
+  return true;
+}
+
 /* Layer `i` of its list, with its number, name and pointer. */
 static bool layer_lower(ep_lowering *w, const ep_layer_spec *layer, int i) {
   int number = w->layer++;
-  if (!inputs_find(w, layer, i)) return false;
+  if (!inputs_find(w, layer, i) || !series_lower(w, layer, number)) return false;
+  if (w->ops >= EP_LIMIT_LAYERS)
+    return ep_lowering_refuse(w, "", "makes more than %d operators in all", EP_LIMIT_LAYERS);
   ep_op *op = &w->plan->ops[w->ops];
   if (layer->type == EP_LAYER_RESIDUAL) {
     if (w->inputs > 1)

@@ -48,14 +48,6 @@ int64_t ep_plan_piece_rows_least(const ep_parallel *parallel, int64_t rows, bool
  * snapshot, pieces on their way, and what evaluates. */
 int64_t ep_plan_ranks_bytes(const ep_program *program);
 
-/* Whether a layer looks up rows by the numbers of the data. */
-static inline bool ep_spec_embeds(const ep_job_spec *spec) {
-  bool found = false;
-  for (int i = 0; i < spec->layers_count; i++)
-    found = found || spec->layers[i].type == EP_LAYER_EMBEDDING;
-  return found;
-}
-
 /* Which of the model's own layers an op is of: the first where it stands before all. */
 static inline int ep_plan_layer_of(const ep_plan *plan, int op) {
   int layer = 0;

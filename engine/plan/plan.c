@@ -86,7 +86,7 @@ static void program_start(const ep_job_spec *spec, ep_plan *plan, ep_shape row) 
       .optimizer = optimizer_make(spec),
       .train_rows = shape->train_rows,
       .batch_size = full ? shape->train_rows : spec->batch_size,
-      .x_type = ep_spec_embeds(spec) ? EP_X_FLOAT32 : shape->x_type,
+      .x_type = ep_layers_embed(spec->layers, spec->layers_count) ? EP_X_FLOAT32 : shape->x_type,
       .augment = {data->augment_shift, data->augment_flip},
       .shuffle = spec->shuffle,
       .seed = spec->seed,
@@ -198,7 +198,7 @@ ep_status ep_plan_create(const ep_job_spec *spec, const ep_data_shape *shape, ep
   if (layers < 1 || layers > EP_LIMIT_LAYERS)
     return ep_problem_add(problem, EP_INVALID, "/model/layers", "must have 1 to %d layers",
                           EP_LIMIT_LAYERS);
-  ep_plan *plan = plan_allocate(layers + parts + 1);
+  ep_plan *plan = plan_allocate(2 * layers + parts + 2);
   if (!plan) return ep_problem_fail_memory(problem);
   plan->shape = *shape;
   if (shape->one_hot && ep_loss_takes_classes(spec->loss)) {
@@ -248,16 +248,19 @@ static void name_put(const ep_job_spec *spec, int layer, ep_layer_name out) {
     snprintf(out, sizeof(ep_layer_name), "%d", layer);
 }
 
-/* What a layer reads, by name: what it names itself, or the layer before it. */
+/* What a layer reads, by the name that is shown: what it names itself, or the layer before it. */
 static void inputs_put(const ep_job_spec *spec, int layer, ep_layer_view *out) {
   const ep_layer_spec *of = &spec->layers[layer];
+  char number[EP_LIMIT_LAYER_NAME_BYTES + 1];
   out->inputs = of->inputs > 0 ? of->inputs : 1;
-  if (of->inputs > 0)
-    memcpy(out->input, of->input, sizeof of->input);
-  else if (layer == 0)
-    memcpy(out->input[0], "x", 2);
-  else
-    name_put(spec, layer - 1, out->input[0]);
+  memcpy(out->input, of->input, sizeof of->input);
+  if (of->inputs == 0 && layer == 0) memcpy(out->input[0], "x", 2);
+  if (of->inputs == 0 && layer > 0) name_put(spec, layer - 1, out->input[0]);
+  for (int before = 0; before < layer; before++) {
+    snprintf(number, sizeof number, "%d", before);
+    for (int k = 0; k < of->inputs; k++)
+      if (strcmp(of->input[k], number) == 0) name_put(spec, before, out->input[k]);
+  }
 }
 
 static ep_shape_view shape_view(ep_shape shape, int rank) {
@@ -278,10 +281,7 @@ void ep_plan_layers(const ep_plan *plan, const ep_job_spec *spec, ep_layer_view 
     ep_layer_view *row = &rows[ep_plan_layer_of(plan, i)];
     if (ep_plan_layer_of(plan, i) != last) {
       row->in_features = op->in_features;
-      const int rank = plan->rank[op->input[0]];
-      const bool series =
-          rank == 1 && op->in.height * op->in.width > 1; /* a window, with its sides */
-      row->in = shape_view(op->in, series ? 2 : rank);
+      row->in = shape_view(op->in, plan->rank[op->input[0]]);
     }
     last = ep_plan_layer_of(plan, i);
     row->out_features = op->out_features;

@@ -66,6 +66,9 @@ typedef struct {
   ep_data_shape shape;
 } ep_plan;
 
+/* Whether a layer, also one of a block, looks up rows of a table by the numbers of the data. */
+bool ep_layers_embed(const ep_layer_spec *layers, int count);
+
 /* Bytes that every executor takes at least: the rows, the snapshot, the state and gradient of each
  * replica (several have doubles). */
 int64_t ep_plan_least_bytes(const ep_plan *plan);

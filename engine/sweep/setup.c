@@ -42,7 +42,8 @@ static ep_status rows_prepare(ep_sweep_runner *runner, ep_error *error) {
   if (shared->dataset_folder)
     status = ep_dataset_verify(shared->dataset_folder, shared->sink.alive, shared->sink.context,
                                shared->cancel, error);
-  if (status != EP_OK || rows_vary(sweep) || sweep->base->layers[0].type == EP_LAYER_EMBEDDING)
+  if (status != EP_OK || rows_vary(sweep) ||
+      ep_layers_embed(sweep->base->layers, sweep->base->layers_count))
     return status;
   int folds = sweep->parts.folds > 0 ? sweep->parts.folds : 1;
   runner->prepared = calloc((size_t)folds, sizeof *runner->prepared);

@@ -7,6 +7,7 @@
 
 #include "engine/inspection/inspection.h"
 #include "engine/training/verdict.h"
+#include "kernels/operators/values.h"
 
 /* Outputs that differ by less than this part of what the targets differ by are the same. */
 static const double constant_most = 1e-3;
@@ -40,7 +41,6 @@ void ep_diagnosis_observe(ep_trainer *t, ep_split split, const float *outputs) {
 /* The network up to op `last`, whose output is predicted. Parameters that follow stay unused. */
 static ep_program program_cut(const ep_program *whole, int last) {
   ep_program cut = *whole;
-  cut.ops_count = last + 1;
   cut.out_features = cut.target_columns = whole->ops[last].out_features;
   cut.loss = EP_LOSS_MSE;
   cut.loss_parameter = 0;
@@ -59,6 +59,10 @@ static ep_status outputs_find(ep_trainer *t, int last, const void *sample, int64
                               float *outputs, ep_error *error) {
   const ep_backend_ops *ops = t->job->backend_ops;
   ep_program cut = program_cut(&t->plan->program, last);
+  ep_op *part = malloc((size_t)(last + 1) * sizeof *part);
+  if (!part) return ep_fail_memory(error);
+  cut.ops = part;
+  cut.ops_count = ep_program_part(&t->plan->program, last, part);
   /* of a GPU the one that is not compiled for the network */
   const bool on_gpu = strcmp(ops->name, "cuda") == 0;
   const char *executor = on_gpu ? "cuda/general" : NULL;
@@ -70,6 +74,7 @@ static ep_status outputs_find(ep_trainer *t, int last, const void *sample, int64
   if (status == EP_OK) status = ops->import_state(instance, t->state, NULL, error);
   if (status == EP_OK) status = ops->predict(instance, sample, rows, outputs, error);
   if (instance) ops->release(instance);
+  free(part);
   return status;
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "kernels/cuda/network/feed.h"
+#include "kernels/operators/values.h"
 
 typedef struct {
   void *x; /* device: rows as the network holds them; the training set's are the network's own */
@@ -235,13 +236,19 @@ static ep_status classes_check(const ep_program *program, const int32_t *y, int6
 /* An embedding's numbers, which choose rows of its table. */
 static ep_status embedded_check(const ep_program *program, const float *x, int64_t rows,
                                 ep_error *error) {
-  const ep_op *op = &program->ops[0];
-  if (op->type != EP_LAYER_EMBEDDING || program->x_type != EP_X_FLOAT32) return EP_OK;
-  for (int64_t i = 0; i < rows * program->in_features; i++)
-    if (i % program->in_features >= op->numbers && !(x[i] >= 0 && x[i] < (float)op->embeddings))
-      return ep_fail(error, EP_DATA, "row %lld holds %g, and the embedding has %lld rows",
-                     (long long)(i / program->in_features), (double)x[i],
-                     (long long)op->embeddings);
+  const int64_t columns = program->in_features;
+  for (int number = 0; number < program->ops_count; number++) {
+    const ep_op *op = &program->ops[number];
+    if (op->type != EP_LAYER_EMBEDDING || program->x_type != EP_X_FLOAT32) continue;
+    const int64_t first = ep_value_data_column(program, op->input[0]);
+    for (int64_t i = 0; i < rows * op->in_features; i++) {
+      const int64_t row = i / op->in_features, column = i % op->in_features;
+      const float word = x[row * columns + first + column];
+      if (column >= op->numbers && !(word >= 0 && word < (float)op->embeddings))
+        return ep_fail(error, EP_DATA, "row %lld holds %g, and the embedding has %lld rows",
+                       (long long)row, (double)word, (long long)op->embeddings);
+    }
+  }
   return EP_OK;
 }
 

@@ -60,6 +60,23 @@ bool ep_program_divides_at(const ep_program *program, int number) {
   return true;
 }
 
+int ep_program_part(const ep_program *program, int last, ep_op *ops) {
+  bool needed[EP_LIMIT_LAYERS + 2] = {false};
+  int number[EP_LIMIT_LAYERS + 2] = {0}, count = 0;
+  assert(program->ops_count <= EP_LIMIT_LAYERS + 1);
+  needed[last + 1] = true;
+  for (int i = last; i >= 0; i--)
+    for (int k = 0; needed[i + 1] && k < program->ops[i].inputs; k++)
+      needed[program->ops[i].input[k]] = true;
+  for (int i = 0; i <= last; i++) {
+    if (!needed[i + 1]) continue;
+    ops[count] = program->ops[i];
+    for (int k = 0; k < ops[count].inputs; k++) ops[count].input[k] = number[ops[count].input[k]];
+    number[i + 1] = ++count;
+  }
+  return count;
+}
+
 /* The first memory that no gradient of values first … end has. */
 static int gradient_take(const ep_value *values, const bool *live, int first, int end) {
   for (int memory = 0;; memory++) {

@@ -31,6 +31,10 @@ int ep_program_unread(const ep_program *program);
  * value of the op before it alone. */
 bool ep_program_divides_at(const ep_program *program, int number);
 
+/* The ops on which what op `last` makes depends, in their order, with its own the last, and values
+ * numbered anew. ops: [last + 1], written; returns how many there are. */
+int ep_program_part(const ep_program *program, int last, ep_op *ops);
+
 /* Gives the gradients of the values that learn memory, for the ops first … end - 1 from the last to
  * the first: a gradient lives from the last op that reads its value to the op that makes the value.
  * Value `end` has one in any case. Returns how many there are; a list of layers needs two. */

@@ -87,6 +87,18 @@ static void series_add(ep_case *self) {
   ep_case_add_linear(self, 3, true);
 }
 
+/* A weight whose gradient is taken from the whole batch, between a batch_norm and what goes past
+ * it: both its input and the value before it in the list are read again. */
+static void whole_add(ep_case *self) {
+  ep_case_add_linear(self, 260, true);
+  ep_case_add(self, EP_LAYER_TANH);
+  ep_case_add_linear(self, 260, true);
+  ep_case_read(self, 1);
+  ep_case_add_norm(self, EP_LAYER_BATCH_NORM, true);
+  ep_case_add_join(self, EP_LAYER_ADD, (int[]){4, 2}, 2);
+  ep_case_add_linear(self, 3, true);
+}
+
 typedef struct {
   const char *name;
   int64_t width, rows, batch_size;
@@ -104,6 +116,7 @@ static const graph graphs[] = {
     {"neighbours that read others, wide", 260, 50, 33},
     {"a causal series", 0, 45, 16},
     {"a causal series, a full batch", 0, 300, 0},
+    {"large weights behind others", 0, 260, 130},
 };
 _Static_assert(sizeof graphs / sizeof *graphs == EP_CASE_GRAPHS, "a row each");
 
@@ -121,6 +134,7 @@ ep_case *ep_case_create_graph(int number) {
   case 5: embedding_add(self); break;
   case 6:
   case 7: apart_add(self, row->width); break;
+  case 10: whole_add(self); break;
   default: series_add(self);
   }
   ep_case_finish(self, &(ep_case_training){.rows = row->rows,

@@ -149,6 +149,14 @@ static bool spans_apart(const ep_blocked_net *net, int value) {
   return base > 0 && back_span(net, last) != back_span(net, base - 1);
 }
 
+/* The whole batch of a value, once. */
+static bool keep_value(ep_blocked_net *net, int value) {
+  ep_blocked_value *base = &net->values[net->of[value].base];
+  if (!base->kept)
+    base->kept = take(net, net->program->batch_size, net->of[value].features, sizeof(float));
+  return base->kept != NULL;
+}
+
 /* What is kept for the whole batch. False: no memory. */
 static bool keep_values(ep_blocked_net *net) {
   const ep_program *program = net->program;
@@ -156,13 +164,9 @@ static bool keep_values(ep_blocked_net *net) {
   for (int i = 0; i <= program->ops_count; i++) {
     const ep_blocked_layer *before = i > 0 ? &net->layers[i - 1] : NULL;
     const ep_blocked_layer *after = i < program->ops_count ? &net->layers[i] : NULL;
-    const int read = after && after->shared ? net->program->ops[i].input[0] : i;
-    ep_blocked_value *base = &net->values[net->of[read].base];
-    if ((all || (after && after->shared)) && !base->kept) {
-      base->kept = take(net, program->batch_size, net->of[read].features, sizeof(float));
-      complete = complete && base->kept;
-    }
-    base = &net->values[net->of[i].base];
+    if (all) complete = keep_value(net, i) && complete;
+    if (after && after->shared) complete = keep_value(net, after->op->input[0]) && complete;
+    ep_blocked_value *base = &net->values[net->of[i].base];
     if (((before && before->shared) || (net->of[i].learns && spans_apart(net, i))) &&
         !base->kept_grad) {
       base->kept_grad = take(net, program->batch_size, net->of[i].features, sizeof(float));
