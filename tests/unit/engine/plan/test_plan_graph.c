@@ -101,7 +101,7 @@ START_TEST(stages_leave_branches_whole) {
   ep_job_spec_destroy(spec);
   refusal_check(job_of("", layers, ",\"parallel\":{\"model\":2,\"stages\":[[0,1],[2,4]]}"),
                 "/parallel/stages", "layer 2 cannot begin a stage");
-  refusal_check(job_of("", layers, ",\"parallel\":{\"model\":4}"), "/parallel/model",
+  refusal_check(job_of("", layers, ",\"parallel\":{\"model\":5}"), "/parallel/model",
                 "branches leave fewer places");
 }
 END_TEST
