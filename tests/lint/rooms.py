@@ -89,7 +89,7 @@ ROOMS = {
     "engine/plots": ("api api/json api/responses api/wire kernels kernels/formulas engine/data/columns engine/data/prepare engine/metrics engine/weights", ""),
     "engine/inspection": ("api api/wire kernels kernels/formulas kernels/cpu/layers", ""),
     "engine/training/rules": ("api api/rates api/spec", ""),
-    "engine/training": ("api api/json api/spec api/wire kernels kernels/cache kernels/formulas kernels/plans engine engine/files engine/host "
+    "engine/training": ("api api/json api/spec api/wire kernels kernels/cache kernels/formulas kernels/operators kernels/plans engine engine/files engine/host "
                         "engine/plan engine/weights engine/checkpoints engine/data/columns engine/data/datasets "
                         "engine/data/prepare engine/inspection engine/metrics engine/training/rules", ""),
     "engine/search": (PROGRAM, ""),
