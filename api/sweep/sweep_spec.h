@@ -115,9 +115,10 @@ bool ep_pointers_overlap(const char *a, const char *b);
 /* Whether an axis changes the field, what holds it, or something in it. */
 bool ep_sweep_field_varies(const ep_sweep_spec *sweep, const char *field);
 
-/* Writes what was found at submission into the job: the content that the data's name meant, and the
- * positive class, unless the target varies. False: memory. */
-bool ep_sweep_pin_data(ep_sweep_spec *sweep, const ep_data_spec *data);
+/* Writes what was found at submission, in the job at the first point, into the job: the content
+ * that the data's name meant, where the columns lie that layers slice, and the positive class,
+ * unless the target varies. False: memory. */
+bool ep_sweep_pin_data(ep_sweep_spec *sweep, const ep_job_spec *first);
 
 /* Whether the jobs have the metric, given their splits; adds an error at /metric where not. */
 ep_status ep_sweep_metric_check(const ep_sweep_spec *sweep, bool has_validation, bool has_test,

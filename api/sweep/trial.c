@@ -1,6 +1,7 @@
 /* trial.c: the job of one trial: the sweep's, with the values of a point. Trees are shared but for
  * the containers on the way to a value, so that a trial costs no copy of its data. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -203,7 +204,22 @@ void ep_sweep_controls_write(ep_writer *writer, const ep_sweep_spec *sweep) {
   ep_tree_write(writer, sweep->job);
 }
 
-bool ep_sweep_pin_data(ep_sweep_spec *sweep, const ep_data_spec *data) {
+/* Where the columns of a layer's slice lie. */
+static bool places_pin(ep_sweep_spec *sweep, const ep_layer_spec *layer, int number) {
+  char pointer[EP_POINTER_BYTES];
+  json_t *places = json_array();
+  snprintf(pointer, sizeof pointer, "/model/layers/%d/places", number);
+  for (int i = 0; i < layer->places_count; i++)
+    json_array_append_new(places, json_pack("[I, I]", (json_int_t)layer->places[i][0],
+                                            (json_int_t)layer->places[i][1]));
+  return tree_set(&sweep->job, pointer, places);
+}
+
+bool ep_sweep_pin_data(ep_sweep_spec *sweep, const ep_job_spec *first) {
+  const ep_data_spec *data = &first->data;
+  for (int i = 0; i < first->layers_count; i++)
+    if (first->layers[i].columns.count > 0 && !places_pin(sweep, &first->layers[i], i))
+      return false;
   bool varies = ep_sweep_field_varies(sweep, "/data/positive") ||
                 ep_sweep_field_varies(sweep, "/data/target");
   return (!data->sha256[0] || tree_set(&sweep->job, "/data/sha256", json_string(data->sha256))) &&

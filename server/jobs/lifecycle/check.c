@@ -447,6 +447,23 @@ static ep_status first_training_check(ep_jobs *jobs, ep_checked_spec *checked,
   return status;
 }
 
+/* Places of columns are found once, for the rows that all trials have. */
+static ep_status slices_check(const ep_checked_spec *checked, ep_problem *problem) {
+  char pointer[EP_POINTER_BYTES];
+  for (int i = 0; i < checked->spec->layers_count; i++) {
+    if (checked->spec->layers[i].columns.count == 0) continue;
+    snprintf(pointer, sizeof pointer, "/model/layers/%d", i);
+    if (!ep_sweep_field_varies(checked->sweep, "/data") &&
+        !ep_sweep_field_varies(checked->sweep, pointer))
+      continue;
+    snprintf(pointer, sizeof pointer, "/job/model/layers/%d/columns", i);
+    return ep_problem_add(problem, EP_INVALID, pointer,
+                          "the space changes the data or this layer, and so where the columns lie: "
+                          "give start and length");
+  }
+  return EP_OK;
+}
+
 ep_status ep_sweep_check(ep_jobs *jobs, struct json_t *request, ep_checked_spec *checked,
                          ep_problem *problem) {
   ep_status status = open_fill(jobs, request, true, checked, problem);
@@ -466,8 +483,9 @@ ep_status ep_sweep_check(ep_jobs *jobs, struct json_t *request, ep_checked_spec 
   status = ep_sweep_metric_check(checked->sweep, shape->validation_rows > 0,
                                  shape->test_rows > 0 && !shape->test_unlabelled, problem);
   if (status != EP_OK) return status;
-  if (!ep_sweep_pin_data(checked->sweep, &checked->spec->data))
-    return ep_problem_fail_memory(problem);
+  status = slices_check(checked, problem);
+  if (status != EP_OK) return status;
+  if (!ep_sweep_pin_data(checked->sweep, checked->spec)) return ep_problem_fail_memory(problem);
   ep_labels_name(&checked->sweep->labels, &checked->spec->data);
   checked->text = ep_sweep_spec_format(checked->sweep);
   return tags_format(checked, problem);
