@@ -111,7 +111,7 @@ interrupted() {
   done
 }
 
-seconds=5 # longer than it takes to disturb it
+seconds=3 # longer than it takes to disturb it
 trained "$seconds" 600
 interrupted "SIGTERM to a worker: its job goes on elsewhere" relay_term
 interrupted "a relay is killed where there is accounting" relay_kill_accounted
