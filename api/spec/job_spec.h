@@ -109,6 +109,9 @@ typedef struct {
 
 /* Names, meanings and defaults are torch.nn's. A pair is one number for both, or [height, width].
  */
+/* What embeds the columns of a table before all layers: the name of none of them. */
+#define EP_LAYER_COLUMNS "columns"
+
 typedef char ep_layer_name[EP_LIMIT_LAYER_NAME_BYTES + 1];
 
 /* One to three sides of a row's shape, or numbers of sides, from 1. */

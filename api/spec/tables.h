@@ -69,7 +69,6 @@ bool ep_url_accepts(const char *text);
 #define EP_SEED_MAX 9007199254740991.0 /* 2^53 - 1: exact in every JSON reader */
 
 /* `schema` of rows that several tables have. */
-#define EP_LAYER_COLUMNS "columns" /* what embeds columns before all layers: no layer's name */
 #define EP_LAYERS_SCHEMA                               \
   EP_JSON({                                            \
     "type" : "array",                                  \

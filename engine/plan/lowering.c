@@ -282,7 +282,7 @@ static bool embedded_lower(ep_lowering *w) {
   op->out_features = op->out.channels;
   parameters_take(w, &layer, op);
   snprintf(w->pointer, sizeof w->pointer, "/data/columns");
-  snprintf(w->name, sizeof w->name, EP_PLAN_COLUMNS_NAME);
+  snprintf(w->name, sizeof w->name, EP_LAYER_COLUMNS);
   w->data = 1;
   return output_take(w, op);
 }
@@ -319,13 +319,9 @@ bool ep_plan_lower(const ep_job_spec *spec, ep_plan *plan, int *rank, ep_problem
   ep_lowering w = {.spec = spec, .plan = plan, .problem = problem, .rank = {*rank}};
   if (!embedded_lower(&w)) return false;
   for (int i = 0; i < spec->layers_count; i++) {
-    const char *name = spec->layers[i].name;
     w.frozen = is_frozen(spec, i);
     snprintf(w.pointer, sizeof w.pointer, "/model/layers/%d", i);
-    if (name[0])
-      snprintf(w.name, sizeof w.name, "%s", name);
-    else
-      snprintf(w.name, sizeof w.name, "%d", i);
+    ep_layer_title(spec, i, w.name);
     if (!name_is_free(&w, i) || !layer_lower(&w, &spec->layers[i], i)) return false;
     w.value_of[i] = w.last;
   }

@@ -2,6 +2,9 @@
 #ifndef EP_ENGINE_PLAN_PARTS_H
 #define EP_ENGINE_PLAN_PARTS_H
 
+#include <stdio.h>
+#include <string.h>
+
 #include "api/json/problem.h"
 #include "engine/plan/plan.h"
 #include "kernels/operators/operator.h"
@@ -13,11 +16,17 @@ static inline int64_t ep_add_saturated(int64_t a, int64_t b) {
   return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
 }
 
-/* The name of the op that embeds columns. */
-#define EP_PLAN_COLUMNS_NAME "columns"
-
 /* All layers, those within blocks too: as many as there are ops. */
 int ep_layers_total(const ep_layer_spec *layers, int count);
+
+/* The name of one of the model's own layers: its number, unless it was given one. */
+static inline void ep_layer_title(const ep_job_spec *spec, int layer, ep_layer_name out) {
+  const char *name = spec->layers[layer].name;
+  if (name[0])
+    memcpy(out, name, sizeof(ep_layer_name));
+  else
+    snprintf(out, sizeof(ep_layer_name), "%d", layer);
+}
 
 enum { EP_SHAPE_BYTES = 72 };
 

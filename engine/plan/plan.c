@@ -241,13 +241,6 @@ void ep_plan_destroy(ep_plan *plan) {
   free(plan);
 }
 
-static void name_put(const ep_job_spec *spec, int layer, ep_layer_name out) {
-  if (spec->layers[layer].name[0])
-    memcpy(out, spec->layers[layer].name, sizeof spec->layers[layer].name);
-  else
-    snprintf(out, sizeof(ep_layer_name), "%d", layer);
-}
-
 /* What a layer reads, by the name that is shown: what it names itself, or the layer before it. */
 static void inputs_put(const ep_job_spec *spec, int layer, ep_layer_view *out) {
   const ep_layer_spec *of = &spec->layers[layer];
@@ -255,11 +248,11 @@ static void inputs_put(const ep_job_spec *spec, int layer, ep_layer_view *out) {
   out->inputs = of->inputs > 0 ? of->inputs : 1;
   memcpy(out->input, of->input, sizeof of->input);
   if (of->inputs == 0 && layer == 0) memcpy(out->input[0], "x", 2);
-  if (of->inputs == 0 && layer > 0) name_put(spec, layer - 1, out->input[0]);
+  if (of->inputs == 0 && layer > 0) ep_layer_title(spec, layer - 1, out->input[0]);
   for (int before = 0; before < layer; before++) {
     snprintf(number, sizeof number, "%d", before);
     for (int k = 0; k < of->inputs; k++)
-      if (strcmp(of->input[k], number) == 0) name_put(spec, before, out->input[k]);
+      if (strcmp(of->input[k], number) == 0) ep_layer_title(spec, before, out->input[k]);
   }
 }
 
@@ -273,7 +266,7 @@ static ep_shape_view shape_view(ep_shape shape, int rank) {
 void ep_plan_layers(const ep_plan *plan, const ep_job_spec *spec, ep_layer_view *rows) {
   for (int i = 0; i < spec->layers_count; i++) {
     rows[i] = (ep_layer_view){.type = ep_layer_type_name(spec->layers[i].type)};
-    name_put(spec, i, rows[i].name);
+    ep_layer_title(spec, i, rows[i].name);
     inputs_put(spec, i, &rows[i]);
   }
   for (int i = 0, last = -1; i < plan->program.ops_count; i++) {

@@ -126,6 +126,17 @@ bool ep_values_begin(const ep_program *program, const ep_value *values, int i, i
   return values[base].last_read == i;
 }
 
+int ep_values_added(const ep_program *program, const ep_value *values, int first, int end) {
+  int most = 0;
+  for (int i = first; i < end; i++) {
+    int added = 0;
+    for (int k = 0; k < program->ops[i].inputs; k++)
+      added += !ep_values_begin(program, values, i, k);
+    if (added > most) most = added;
+  }
+  return most;
+}
+
 void ep_values_in_place(const ep_program *program, const ep_value *values, int first, ep_keep input,
                         bool *in_place) {
   ep_keep kept[EP_LIMIT_LAYERS + 2];

@@ -44,6 +44,9 @@ int ep_values_gradients(const ep_program *program, int first, int end, ep_value 
  * the way back. Others add to it. */
 bool ep_values_begin(const ep_program *program, const ep_value *values, int i, int k);
 
+/* Inputs of one of the ops first … end - 1 whose gradients it adds to what is there, at most. */
+int ep_values_added(const ep_program *program, const ep_value *values, int first, int end);
+
 /* Whether the forward pass of each op may run in place in training. in_place: [ops_count], written.
  * kept: how much of the network's input must stay. */
 void ep_values_in_place(const ep_program *program, const ep_value *values, int first, ep_keep input,

@@ -19,18 +19,6 @@ int64_t ep_network_features(const ep_program *program, int i) {
   return ep_shape_count(ep_value_shape(program, i));
 }
 
-/* Inputs of an op whose gradients it adds to what is there, at most. */
-static int parts_most(const ep_network *network) {
-  int most = 0;
-  for (int i = network->first; i < network->end; i++) {
-    int parts = 0;
-    for (int k = 0; k < network->program->ops[i].inputs; k++)
-      parts += !ep_values_begin(network->program, network->of, i, k);
-    if (parts > most) most = parts;
-  }
-  return most;
-}
-
 /* The gradients that are asked for: all but the data's. */
 static bool gradients_allocate(ep_network *network) {
   ep_value *of = network->of;
@@ -48,7 +36,8 @@ static bool gradients_allocate(ep_network *network) {
     complete = network->gradients[memory] != NULL;
     if (features > widest) widest = features;
   }
-  for (int k = 0, most = parts_most(network); complete && k < most; k++) {
+  for (int k = 0, most = ep_values_added(network->program, of, network->first, network->end);
+       complete && k < most; k++) {
     network->parts[k] = allocate(network, network->capacity, widest, sizeof(ep_real));
     complete = network->parts[k] != NULL;
   }

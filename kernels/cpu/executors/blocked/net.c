@@ -275,18 +275,6 @@ static bool take_slots(ep_blocked_net *net) {
   return take_moments(net, &net->moments);
 }
 
-/* Inputs of an op at most whose gradients it adds to what is there. */
-static int parts_most(const ep_blocked_net *net) {
-  int most = 0;
-  for (int i = 0; i < net->program->ops_count; i++) {
-    int parts = 0;
-    for (int k = 0; k < net->program->ops[i].inputs; k++)
-      parts += !ep_values_begin(net->program, net->of, i, k);
-    if (parts > most) most = parts;
-  }
-  return most;
-}
-
 static bool take_gradients(ep_blocked_net *net, ep_blocked_member *member) {
   const int values = net->program->ops_count + 1;
   int64_t widest = 1;
@@ -299,7 +287,8 @@ static bool take_gradients(ep_blocked_net *net, ep_blocked_member *member) {
     if (!member->grads[memory]) return false;
     widest = at_least(widest, features);
   }
-  for (int k = 0, most = parts_most(net); k < most; k++) {
+  for (int k = 0, most = ep_values_added(net->program, net->of, 0, net->program->ops_count);
+       k < most; k++) {
     member->parts[k] = take(net, net->chunk_rows, widest, sizeof(float));
     if (!member->parts[k]) return false;
   }
