@@ -82,6 +82,7 @@ START_TEST(routes_reserve_what_they_take) {
   for (int i = 0; i < 2; i++) {
     server.held.limit_bytes = 2 << 20;
     ck_assert_int_eq(get(NAMES[i]), 200);
+    wait_until(server.held.used_bytes == 0); /* which is a moment after its last byte */
     server.held.used_bytes = (1 << 20) + 1;
     ck_assert_int_eq(get(NAMES[i]), 429);
     ck_assert_ptr_nonnull(strstr(answer, "Retry-After: "));
