@@ -31,7 +31,8 @@ static inline int64_t ep_shape_side(ep_shape shape, int side) {
   return side == 0 ? shape.channels : side == 1 ? shape.height : shape.width;
 }
 
-enum { EP_OP_INPUTS = 4 }; /* values that an operator reads at most */
+enum { EP_OP_INPUTS = 4 };     /* values that an operator reads at most */
+enum { EP_OP_PARAMETERS = 8 }; /* parameters that it has at most */
 
 /* One operator: y = f(x), x: [rows, in_features], y: [rows, out_features], row-major float32.
  * Formulas and defaults are torch's. in_features and out_features are the counts of the shapes, of
@@ -81,8 +82,13 @@ typedef struct {
   ep_layer_type type;
   ep_shape in, out;
   int64_t in_features, out_features;
-  int64_t weight;  /* offset of the weight in the parameters, in floats; -1 = none */
-  int64_t bias;    /* offset of the bias; -1 = none */
+  __extension__ union { /* offsets in the parameters, in floats; -1 = none */
+    struct {
+      int64_t weight, bias; /* the first two, which most have, and no others */
+    };
+    int64_t parameter[EP_OP_PARAMETERS]; /* in the order of its row (operators/operator.h), one
+                                            behind the other; beyond the row's: unused */
+  };
   int64_t running; /* batch_norm: offset of the running mean [channels], then variance [channels],
                       counted from the first buffer; -1 = none */
   float negative_slope;  /* leaky_relu */

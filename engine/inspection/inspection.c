@@ -9,6 +9,7 @@
 #include "kernels/cpu/layers/batch.h"
 #include "kernels/cpu/layers/losses.h"
 #include "kernels/cpu/layers/network.h"
+#include "kernels/operators/operator.h"
 
 struct ep_inspection {
   ep_program program; /* without dropout */
@@ -25,11 +26,6 @@ struct ep_inspection {
 
 static bool is_dropout(ep_layer_type type) {
   return type == EP_LAYER_DROPOUT || type == EP_LAYER_DROPOUT2D;
-}
-
-/* Where an op's parameters begin; -1: it has none. */
-static int64_t first_parameter(const ep_op *op) {
-  return op->weight >= 0 ? op->weight : op->bias;
 }
 
 static void sample_take(ep_inspection *in, const void *x, const void *y) {
@@ -59,7 +55,8 @@ ep_status ep_inspection_create(const ep_program *program, char (*names)[EP_LIMIT
   in->linear = calloc((size_t)program->ops_count, sizeof *in->linear);
   bool others = false;
   for (int i = 0; i < program->ops_count; i++)
-    others |= program->ops[i].type != EP_LAYER_LINEAR && first_parameter(&program->ops[i]) >= 0;
+    others |=
+        program->ops[i].type != EP_LAYER_LINEAR && ep_op_parameters_first(&program->ops[i]) >= 0;
   if (others) in->grad = malloc((size_t)program->parameters * sizeof *in->grad);
   bool complete = in->ops && in->x && in->y && in->buffers && in->linear && (in->grad || !others);
   ep_status status = complete ? EP_OK : EP_NO_MEMORY;
@@ -107,7 +104,7 @@ static void linear_backward(const ep_reference_pass *pass, const ep_op *op, cons
   if (grad_x[0]) ep_linear_backward(op, pass->parameters, pass->rows, grad_y, grad_x[0]);
 }
 
-static const ep_reference_layer faster_linear = {linear_forward, linear_backward};
+static const ep_reference_layer faster_linear = {linear_forward, linear_backward, NULL};
 
 /* Leaves the outputs of all layers in the network, and the gradient of the mean loss in `grad` and
  * `linear`. */
@@ -135,21 +132,15 @@ static void passes_run(ep_inspection *in, const float *state) {
   ep_network_backward(&in->network, &pass, in->grad);
 }
 
-/* … and where they end: where those of the next op with some begin. */
-static int64_t end_parameter(const ep_program *program, int number) {
-  for (int i = number + 1; i < program->ops_count; i++)
-    if (first_parameter(&program->ops[i]) >= 0) return first_parameter(&program->ops[i]);
-  return program->parameters;
-}
-
 static void norms_find(const ep_inspection *in, int number, const float *state,
                        ep_layer_figures *out) {
-  int64_t first = first_parameter(&in->ops[number]);
-  bool linear = in->ops[number].type == EP_LAYER_LINEAR;
+  const ep_op *op = &in->ops[number];
+  const int64_t first = ep_op_parameters_first(op), end = first + ep_op_parameters(op);
+  bool linear = op->type == EP_LAYER_LINEAR;
   double grad = in->linear[number], weight = 0;
   out->grad_norm = out->weight_norm = NAN;
   if (first < 0) return;
-  for (int64_t i = first; i < end_parameter(&in->program, number); i++) {
+  for (int64_t i = first; i < end; i++) {
     if (!linear) grad += in->grad[i] * in->grad[i];
     weight += (double)state[i] * (double)state[i];
   }

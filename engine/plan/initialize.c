@@ -30,8 +30,7 @@ typedef struct {
   double in, out;
 } fans;
 
-static fans fans_of(const ep_op *op) {
-  ep_parameter_shape shape = ep_operator_of(op->type)->weight(op);
+static fans fans_of(ep_parameter_shape shape) {
   double window = 1;
   for (int i = 2; i < shape.dimensions; i++) window *= (double)shape.size[i];
   return (fans){(double)shape.size[1] * window, (double)shape.size[0] * window};
@@ -57,29 +56,44 @@ static double normal_deviation(ep_init_type init, ep_layer_type type) {
 typedef struct {
   uint64_t seed;
   int layer;
+  int64_t first;           /* the number of the first draw among the layer's */
   double bound, deviation; /* of the normal distribution, or 0 */
   float *values;
 } drawing;
 
 static void values_draw(void *context, int64_t first, int64_t count) {
   const drawing *draw = context;
-  for (int64_t i = first; i < first + count; i++)
+  for (int64_t i = first; i < first + count; i++) {
+    const int64_t number = draw->first + i;
     draw->values[i] = draw->deviation > 0
-                          ? (float)(draw->deviation * normal_draw(draw->seed, draw->layer, i))
-                          : uniform_draw(draw->seed, draw->layer, i, draw->bound);
+                          ? (float)(draw->deviation * normal_draw(draw->seed, draw->layer, number))
+                          : uniform_draw(draw->seed, draw->layer, number, draw->bound);
+  }
+}
+
+/* A parameter's values; `first` draws of the layer went before them. bound: torch's default. */
+static void drawn_parameter(const ep_op *op, int k, ep_init_type init, double bound, uint64_t seed,
+                            int64_t first, float *state) {
+  const ep_parameter_shape shape = ep_op_parameter(op, k)->shape(op);
+  drawing draw = {.seed = seed, .layer = op->layer, .first = first, .bound = bound};
+  draw.values = state + op->parameter[k];
+  if (ep_op_parameter_is_bias(op, k)) {
+    draw.bound = init == EP_INIT_DEFAULT ? bound : 0;
+  } else if (init != EP_INIT_DEFAULT || op->type == EP_LAYER_EMBEDDING) {
+    draw.bound = uniform_bound(init, fans_of(shape));
+    draw.deviation = normal_deviation(init, op->type);
+  }
+  ep_parallel_run(ep_op_own_count(op, k), DRAWS_LEAST, values_draw, &draw);
 }
 
 static void drawn_initialize(const ep_op *op, ep_init_type init, uint64_t seed, float *state) {
-  int64_t weights = ep_op_own_weights(op), biases = ep_op_own_biases(op);
-  drawing draw = {.seed = seed,
-                  .layer = op->layer,
-                  .bound = uniform_bound(init, fans_of(op)),
-                  .deviation = normal_deviation(init, op->type),
-                  .values = state + op->weight};
-  ep_parallel_run(weights, DRAWS_LEAST, values_draw, &draw);
-  for (int64_t i = 0; i < biases; i++)
-    state[op->bias + i] =
-        init == EP_INIT_DEFAULT ? uniform_draw(seed, op->layer, weights + i, draw.bound) : 0;
+  const ep_parameter_shape first = ep_op_parameter(op, 0)->shape(op);
+  const bool by_state = ep_operator_of(op->type)->start == EP_START_STATE;
+  const double bound = by_state ? 1.0 / sqrt((double)op->out.channels)
+                                : uniform_bound(EP_INIT_DEFAULT, fans_of(first));
+  int64_t drawn = 0;
+  for (int k = 0; ep_op_parameter(op, k); drawn += ep_op_own_count(op, k++))
+    if (ep_op_own_count(op, k) > 0) drawn_parameter(op, k, init, bound, seed, drawn, state);
 }
 
 /* running: the running statistics of a batch_norm, NULL for others. */

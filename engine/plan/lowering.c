@@ -46,10 +46,13 @@ static int64_t range_take(ep_lowering *w, int64_t count, bool decays) {
 /* Gives the op its parameters and buffers. */
 static void parameters_take(ep_lowering *w, const ep_layer_spec *layer, ep_op *op) {
   const ep_operator *row = ep_operator_of(op->type);
-  int64_t weights = ep_op_weights(op), biases = ep_op_biases(op);
-  bool random = row->start == EP_START_RANDOM;
-  if (weights > 0 && (random || layer->affine)) op->weight = range_take(w, weights, random);
-  if (biases > 0 && (random ? layer->bias : layer->affine)) op->bias = range_take(w, biases, false);
+  const bool drawn = row->start != EP_START_ONES;
+  for (int k = 0; ep_op_parameter(op, k); k++) {
+    const int64_t count = ep_op_parameter_count(op, k);
+    const bool bias = count > 0 && ep_op_parameter_is_bias(op, k);
+    if (count > 0 && (drawn ? !bias || layer->bias : layer->affine))
+      op->parameter[k] = range_take(w, count, drawn && !bias);
+  }
   if (row->running) op->running = w->plan->program.buffers;
   w->plan->program.buffers += ep_op_buffers(op);
 }
@@ -62,11 +65,10 @@ static ep_op op_make(const ep_lowering *w, const ep_layer_spec *layer, int numbe
               .out = w->shape,
               .in_features = features,
               .out_features = features,
-              .weight = -1,
-              .bias = -1,
               .running = -1,
               .inputs = w->inputs,
               .layer = number};
+  for (int k = 0; k < EP_OP_PARAMETERS; k++) op.parameter[k] = -1;
   for (int k = 0; k < w->inputs; k++) op.input[k] = w->from[k];
   return op;
 }

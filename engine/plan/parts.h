@@ -64,11 +64,6 @@ static inline int ep_plan_layer_of(const ep_plan *plan, int op) {
   return layer;
 }
 
-/* Values of the op's weight and bias. */
-static inline int64_t ep_op_parameters(const ep_op *op) {
-  return ep_op_own_weights(op) + ep_op_own_biases(op);
-}
-
 /* What it costs (plan_costs.c); saturated at INT64_MAX. */
 int64_t ep_plan_predict_rows(const ep_plan *plan);
 int64_t ep_plan_operations(const ep_plan *plan);

@@ -9,7 +9,7 @@
 #include "engine/weights/notes.h"
 #include "kernels/operators/operator.h"
 
-enum { TENSORS_PER_OP = 4 }; /* weight, bias, running mean and variance */
+enum { TENSORS_PER_OP = EP_OP_PARAMETERS + 2 }; /* running mean and variance */
 enum { COPIED_LEAST = 1 << 18 };
 
 /* One more tensor, whose values start at `place` of state. */
@@ -27,19 +27,20 @@ static void tensor_add(ep_tensors *out, const char *layer, const char *part,
 }
 
 static void op_list(const ep_op *op, const char *layer, const float *state, ep_tensors *out) {
-  const ep_operator *row = ep_operator_of(op->type);
-  if (op->weight >= 0) tensor_add(out, layer, "weight", row->weight(op), state, op->weight);
-  if (op->bias >= 0) tensor_add(out, layer, "bias", row->bias(op), state, op->bias);
+  const ep_parameter *parameter;
+  for (int k = 0; (parameter = ep_op_parameter(op, k)); k++)
+    if (ep_op_own_count(op, k) > 0)
+      tensor_add(out, layer, parameter->name, parameter->shape(op), state, op->parameter[k]);
 }
 
 /* Running statistics: buffers, behind all parameters. */
 static void buffers_list(const ep_plan *plan, const ep_op *op, const char *layer,
                          const float *state, ep_tensors *out) {
-  const ep_operator *row = ep_operator_of(op->type);
-  if (!row->running) return;
+  if (!ep_operator_of(op->type)->running) return;
+  const ep_parameter_shape shape = ep_op_parameter(op, 0)->shape(op);
   int64_t place = plan->program.parameters + op->running;
-  tensor_add(out, layer, "running_mean", row->weight(op), state, place);
-  tensor_add(out, layer, "running_var", row->weight(op), state, place + ep_op_weights(op));
+  tensor_add(out, layer, "running_mean", shape, state, place);
+  tensor_add(out, layer, "running_var", shape, state, place + ep_op_weights(op));
 }
 
 ep_status ep_weights_list(const ep_plan *plan, const float *state, ep_tensors *out,

@@ -23,13 +23,19 @@ static bool shape_holds(ep_shape shape, int64_t features) {
 
 /* Whether the parameters that the operator has lie within the program's. */
 static bool parameters_fit(const ep_program *program, const ep_op *op) {
-  const ep_operator *row = ep_operator_of(op->type);
-  int64_t weights = ep_op_weights(op), biases = ep_op_biases(op), buffers = ep_op_buffers(op);
-  bool absent = row->start == EP_START_ONES && op->weight == -1;
-  return weights < INT64_MAX &&
-         (weights == 0 || absent || lies_within(program->parameters, op->weight, weights)) &&
-         (biases == 0 || op->bias == -1 || lies_within(program->parameters, op->bias, biases)) &&
-         (buffers == 0 || lies_within(program->buffers, op->running, buffers));
+  const bool ones = ep_operator_of(op->type)->start == EP_START_ONES;
+  const int64_t buffers = ep_op_buffers(op);
+  int64_t next = ep_op_parameters_first(op); /* they follow one another */
+  if ((ep_op_weights(op) == 0 && op->weight != -1) || (ep_op_biases(op) == 0 && op->bias != -1))
+    return false;
+  for (int k = 0; ep_op_parameter(op, k); k++) {
+    const int64_t count = ep_op_parameter_count(op, k), place = op->parameter[k];
+    const bool absent = place == -1 && (ones || ep_op_parameter_is_bias(op, k));
+    if (count == 0 || absent) continue;
+    if (place != next || !lies_within(program->parameters, place, count)) return false;
+    next = place + count;
+  }
+  return buffers == 0 || lies_within(program->buffers, op->running, buffers);
 }
 
 /* Whether what it reads comes before it, and the first of it is as wide as it says. */
@@ -93,7 +99,7 @@ static bool places_ascend(const ep_program *program) {
   int64_t parameter = 0, buffer = 0;
   for (int i = 0; i < program->ops_count; i++) {
     const ep_op *op = &program->ops[i];
-    const int64_t first = op->weight >= 0 ? op->weight : op->bias;
+    const int64_t first = ep_op_parameters_first(op);
     if (first >= 0 && (first < parameter || first > program->parameters)) return false;
     if (op->running >= 0 && (op->running < buffer || op->running > program->buffers)) return false;
     if (first >= 0) parameter = first;

@@ -6,6 +6,8 @@
 #ifndef EP_KERNELS_OPERATORS_OPERATOR_H
 #define EP_KERNELS_OPERATORS_OPERATOR_H
 
+#include <stddef.h>
+
 #include "kernels/program.h"
 
 /* --- parameters ---------------------------------------------------------------------------- */
@@ -20,9 +22,18 @@ typedef struct {
 
 typedef ep_parameter_shape ep_parameter_shape_of(const ep_op *op);
 
-/* What a weight begins as. */
+/* One parameter, by torch.nn's name: weights files have it. One of a single dimension behind the
+ * first is a bias. */
+typedef struct {
+  const char *name;
+  ep_parameter_shape_of *shape;
+} ep_parameter;
+
+/* What parameters begin as. */
 typedef enum {
-  EP_START_RANDOM, /* at random, by the layer's `init`; the bias too. The weight is always there */
+  EP_START_RANDOM, /* at random, by the layer's `init` and the first one's fans; biases too. Weights
+                      are always there */
+  EP_START_STATE,  /* the same, by the channels of y, which it hands on from step to step */
   EP_START_ONES    /* ones, and a bias of zeros. A layer may be without either */
 } ep_parameter_start;
 
@@ -33,7 +44,8 @@ typedef enum {
   EP_READS_NOTHING,
   EP_READS_SIGN, /* the signs of y; with a negative slope below 0, x */
   EP_READS_INPUT,
-  EP_READS_OUTPUT
+  EP_READS_OUTPUT,
+  EP_READS_BOTH
 } ep_reads;
 
 /* Where the forward pass writes. */
@@ -59,10 +71,10 @@ typedef struct {
   /* Whether shapes and attributes agree. That x has the shape of what comes before is looked at
    * apart, as are the parameters' places. */
   bool (*fits)(const ep_program *program, const ep_op *op);
-  ep_parameter_shape_of *weight, *bias;
+  ep_parameter parameters[EP_OP_PARAMETERS]; /* up to the first without a name */
   ep_parameter_start start;
   bool running;    /* it keeps a running mean and variance of its weight's shape */
-  bool multiplies; /* each weight is multiplied with a value for each pixel of y */
+  bool multiplies; /* each weight, but for biases, is multiplied with a value for each pixel of y */
   int64_t (*operations)(const ep_op *op); /* of a row, forward, without those products */
   double cost; /* a value of y, in values that are written; EP_COST_WINDOW: as many as the window
                   has */
@@ -76,9 +88,12 @@ typedef struct {
 /* The row of a type: EP_OPERATOR(CODE, fits, PARAMETERS, WORK, MEMORY). */
 #define EP_OPERATOR(code, fits_, parameters, work, memory) \
   const ep_operator ep_operator_##code = {.fits = fits_, parameters, work, memory}
-#define EP_PARAMETERS(weight_, bias_, start_, running_) \
-  .weight = weight_, .bias = bias_, .start = EP_START_##start_, .running = running_
-#define EP_NO_PARAMETERS EP_PARAMETERS(ep_shape_none, ep_shape_none, ONES, false)
+#define EP_PARAMETERS(weight_, bias_, start_, running_)                             \
+  .parameters = {{"weight", weight_}, {"bias", bias_}}, .start = EP_START_##start_, \
+  .running = running_
+#define EP_NAMED_PARAMETERS(start_, ...) \
+  .parameters = {__VA_ARGS__}, .start = EP_START_##start_, .running = false
+#define EP_NO_PARAMETERS EP_NAMED_PARAMETERS(ONES, {NULL, ep_shape_none})
 #define EP_WORK(multiplies_, operations_, cost_) \
   .multiplies = multiplies_, .operations = operations_, .cost = cost_
 #define EP_MEMORY(reads_, writes_, saved_) \
@@ -115,12 +130,30 @@ static inline int64_t ep_multiply_saturated(int64_t a, int64_t b) {
   return __builtin_mul_overflow(a, b, &product) ? INT64_MAX : product;
 }
 
-/* Values that a layer of this type and shape has as weight and as bias, saturated at INT64_MAX. */
-int64_t ep_op_weights(const ep_op *op);
-int64_t ep_op_biases(const ep_op *op);
-/* Of those that this one has: 0 without a weight, or a bias. */
-int64_t ep_op_own_weights(const ep_op *op);
-int64_t ep_op_own_biases(const ep_op *op);
+/* The row's parameter k, or NULL behind the last. */
+const ep_parameter *ep_op_parameter(const ep_op *op, int k);
+bool ep_op_parameter_is_bias(const ep_op *op, int k);
+/* Values that a layer of this type and shape has as parameter k, saturated at INT64_MAX; of those
+ * that this one has: 0 where it is without it. */
+int64_t ep_op_parameter_count(const ep_op *op, int k);
+int64_t ep_op_own_count(const ep_op *op, int k);
+/* Of all its own, and where they begin; -1: it has none. */
+int64_t ep_op_parameters(const ep_op *op);
+int64_t ep_op_parameters_first(const ep_op *op);
+
+/* The same of the first two, for layers that have a weight, a bias, and nothing else. */
+static inline int64_t ep_op_weights(const ep_op *op) {
+  return ep_op_parameter_count(op, 0);
+}
+static inline int64_t ep_op_biases(const ep_op *op) {
+  return ep_op_parameter_count(op, 1);
+}
+static inline int64_t ep_op_own_weights(const ep_op *op) {
+  return ep_op_own_count(op, 0);
+}
+static inline int64_t ep_op_own_biases(const ep_op *op) {
+  return ep_op_own_count(op, 1);
+}
 int64_t ep_op_buffers(const ep_op *op); /* running means, then variances */
 
 /* Whether the training changes the op's parameters; the first op of which it does, or ops_count. */

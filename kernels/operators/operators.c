@@ -110,20 +110,35 @@ static int64_t shape_count(ep_parameter_shape shape) {
   return count;
 }
 
-int64_t ep_op_weights(const ep_op *op) {
-  return shape_count(ep_operator_of(op->type)->weight(op));
+const ep_parameter *ep_op_parameter(const ep_op *op, int k) {
+  const ep_operator *row = ep_operator_of(op->type);
+  return k < EP_OP_PARAMETERS && row->parameters[k].name ? &row->parameters[k] : NULL;
 }
 
-int64_t ep_op_biases(const ep_op *op) {
-  return shape_count(ep_operator_of(op->type)->bias(op));
+bool ep_op_parameter_is_bias(const ep_op *op, int k) {
+  return k > 0 && ep_op_parameter(op, k)->shape(op).dimensions == 1;
 }
 
-int64_t ep_op_own_weights(const ep_op *op) {
-  return op->weight < 0 ? 0 : ep_op_weights(op);
+int64_t ep_op_parameter_count(const ep_op *op, int k) {
+  const ep_parameter *parameter = ep_op_parameter(op, k);
+  return parameter ? shape_count(parameter->shape(op)) : 0;
 }
 
-int64_t ep_op_own_biases(const ep_op *op) {
-  return op->bias < 0 ? 0 : ep_op_biases(op);
+int64_t ep_op_own_count(const ep_op *op, int k) {
+  return op->parameter[k] < 0 ? 0 : ep_op_parameter_count(op, k);
+}
+
+int64_t ep_op_parameters(const ep_op *op) {
+  int64_t count = 0;
+  for (int k = 0; ep_op_parameter(op, k); k++)
+    if (__builtin_add_overflow(count, ep_op_own_count(op, k), &count)) return INT64_MAX;
+  return count;
+}
+
+int64_t ep_op_parameters_first(const ep_op *op) {
+  for (int k = 0; ep_op_parameter(op, k); k++)
+    if (ep_op_own_count(op, k) > 0) return op->parameter[k];
+  return -1;
 }
 
 int64_t ep_op_buffers(const ep_op *op) {
@@ -131,8 +146,9 @@ int64_t ep_op_buffers(const ep_op *op) {
 }
 
 bool ep_op_learns(const ep_program *program, const ep_op *op) {
-  return ep_program_learns(program, op->weight, ep_op_own_weights(op)) ||
-         ep_program_learns(program, op->bias, ep_op_own_biases(op));
+  for (int k = 0; ep_op_parameter(op, k); k++)
+    if (ep_program_learns(program, op->parameter[k], ep_op_own_count(op, k))) return true;
+  return false;
 }
 
 int ep_program_first_learned(const ep_program *program) {
@@ -143,8 +159,12 @@ int ep_program_first_learned(const ep_program *program) {
 
 int64_t ep_op_products(const ep_op *op) {
   if (!ep_operator_of(op->type)->multiplies) return 0;
-  int64_t pixels = ep_multiply_saturated(op->out.height, op->out.width);
-  return ep_multiply_saturated(ep_op_weights(op), pixels);
+  int64_t pixels = ep_multiply_saturated(op->out.height, op->out.width), weights = 0;
+  for (int k = 0; ep_op_parameter(op, k); k++)
+    if (!ep_op_parameter_is_bias(op, k) &&
+        __builtin_add_overflow(weights, ep_op_parameter_count(op, k), &weights))
+      return INT64_MAX;
+  return ep_multiply_saturated(weights, pixels);
 }
 
 double ep_op_value_work(const ep_op *op) {
@@ -167,7 +187,8 @@ int64_t ep_op_saved(const ep_op *op) {
 static bool writes_over(const ep_op *op, ep_reads reads, ep_keep kept) {
   const ep_operator *row = ep_operator_of(op->type);
   if (row->writes == EP_WRITES_NOTHING) return true;
-  if (row->writes != EP_WRITES_EACH || reads == EP_READS_INPUT) return false;
+  if (row->writes != EP_WRITES_EACH || reads == EP_READS_INPUT || reads == EP_READS_BOTH)
+    return false;
   bool drops = row->saved == EP_SAVED_MASK || row->saved == EP_SAVED_CHANNEL_MASK;
   return kept <= (drops ? EP_KEEP_SIGN : EP_KEEP_NOTHING);
 }
@@ -178,7 +199,7 @@ bool ep_op_keep(const ep_op *op, bool added, ep_keep *kept) {
   bool over = writes_over(op, reads, *kept);
   ep_keep own = EP_KEEP_NOTHING;
   if (reads == EP_READS_SIGN && over) own = EP_KEEP_SIGN;
-  if (reads == EP_READS_OUTPUT || added) own = EP_KEEP_ALL;
+  if (reads == EP_READS_OUTPUT || reads == EP_READS_BOTH || added) own = EP_KEEP_ALL;
   *kept = over && *kept > own ? *kept : own;
   return over;
 }

@@ -37,11 +37,6 @@ typedef struct {
 #define EP_CAPABLE_SOFTMAXES (EP_CAPABLE_LAYER(SOFTMAX) | EP_CAPABLE_LAYER(LOG_SOFTMAX))
 #define EP_CAPABLE_DROPOUTS (EP_CAPABLE_LAYER(DROPOUT) | EP_CAPABLE_LAYER(DROPOUT2D))
 
-/* Operators of several values, and of shapes. */
-#define EP_CAPABLE_MOVES                                                        \
-  (EP_CAPABLE_LAYER(MUL) | EP_CAPABLE_LAYER(CONCAT) | EP_CAPABLE_LAYER(SLICE) | \
-   EP_CAPABLE_LAYER(RESHAPE) | EP_CAPABLE_LAYER(PERMUTE))
-
 /* Linear layers and activations. */
 #define EP_CAPABLE_DENSE_LAYERS \
   (EP_CAPABLE_LAYER(LINEAR) | EP_CAPABLE_LAYER(FLATTEN) | EP_CAPABLE_ACTIVATIONS)
@@ -53,11 +48,14 @@ typedef struct {
    EP_CAPABLE_LAYER(ADAPTIVE_AVG_POOL2D) | EP_CAPABLE_LAYER(BATCH_NORM) |                   \
    EP_CAPABLE_LAYER(LAYER_NORM) | EP_CAPABLE_LAYER(EMBEDDING) | EP_CAPABLE_LAYER(ADD))
 
-/* For cpu/reference alone: its tables have a row for each word, or do not compile. */
-#define EP_CAPABLE_OF_VOCABULARY                                                                  \
-  {                                                                                               \
-    ((UINT64_C(1) << EP_LAYER_COUNT) - 1) | EP_CAPABLE_GRAPH, (UINT32_C(1) << EP_LOSS_COUNT) - 1, \
-        (UINT32_C(1) << EP_OPTIMIZER_COUNT) - 1                                                   \
+/* For executors whose tables have a row for each word, or do not link. */
+#define EP_CAPABLE_EVERY_LAYER ((UINT64_C(1) << EP_LAYER_COUNT) - 1)
+
+/* For cpu/reference alone: every loss and every optimizer too. */
+#define EP_CAPABLE_OF_VOCABULARY                                                   \
+  {                                                                                \
+    EP_CAPABLE_EVERY_LAYER | EP_CAPABLE_GRAPH, (UINT32_C(1) << EP_LOSS_COUNT) - 1, \
+        (UINT32_C(1) << EP_OPTIMIZER_COUNT) - 1                                    \
   }
 
 /* --- the check ----------------------------------------------------------------------------- */

@@ -87,7 +87,7 @@ ROOMS = {
     "engine/checkpoints": ("api api/hash api/json engine/files engine/plan engine/weights", ""),
     "engine/metrics": ("api api/wire kernels kernels/formulas engine engine/data/prepare", ""),
     "engine/plots": ("api api/json api/responses api/wire kernels kernels/formulas engine/data/columns engine/data/prepare engine/metrics engine/weights", ""),
-    "engine/inspection": ("api api/wire kernels kernels/formulas kernels/cpu/layers", ""),
+    "engine/inspection": ("api api/wire kernels kernels/formulas kernels/operators kernels/cpu/layers", ""),
     "engine/training/rules": ("api api/rates api/spec", ""),
     "engine/training": ("api api/json api/spec api/wire kernels kernels/cache kernels/formulas kernels/operators kernels/plans engine engine/files engine/host "
                         "engine/plan engine/weights engine/checkpoints engine/data/columns engine/data/datasets "

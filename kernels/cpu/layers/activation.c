@@ -25,4 +25,5 @@ static void backward_activation(const ep_reference_pass *pass, const ep_op *op,
   }
 }
 
-const ep_reference_layer ep_reference_activation = {forward_activation, backward_activation};
+#define ROW(code, ...) EP_REFERENCE_LAYER(code, forward_activation, backward_activation);
+EP_ACTIVATIONS(ROW)

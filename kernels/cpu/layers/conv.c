@@ -135,4 +135,4 @@ static void backward_conv2d(const ep_reference_pass *pass, const ep_op *op,
   }
 }
 
-const ep_reference_layer ep_reference_conv2d = {forward_conv2d, backward_conv2d};
+EP_REFERENCE_LAYER(CONV2D, forward_conv2d, backward_conv2d);

@@ -48,5 +48,5 @@ static void backward_dropout2d(const ep_reference_pass *pass, const ep_op *op,
   if (grad_x) drop(pass, op, op->in.height * op->in.width, grad_y, grad_x);
 }
 
-const ep_reference_layer ep_reference_dropout = {forward_dropout, backward_dropout};
-const ep_reference_layer ep_reference_dropout2d = {forward_dropout2d, backward_dropout2d};
+EP_REFERENCE_LAYER(DROPOUT, forward_dropout, backward_dropout);
+EP_REFERENCE_LAYER(DROPOUT2D, forward_dropout2d, backward_dropout2d);

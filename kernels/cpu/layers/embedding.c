@@ -35,4 +35,4 @@ static void backward_embedding(const ep_reference_pass *pass, const ep_op *op,
   }
 }
 
-const ep_reference_layer ep_reference_embedding = {forward_embedding, backward_embedding};
+EP_REFERENCE_LAYER(EMBEDDING, forward_embedding, backward_embedding);

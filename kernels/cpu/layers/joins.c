@@ -21,7 +21,7 @@ static void backward_add(const ep_reference_pass *pass, const ep_op *op, const e
       memcpy(grad_x[k], grad_y, (size_t)(pass->rows * op->out_features) * sizeof *grad_y);
 }
 
-const ep_reference_layer ep_reference_add = {forward_add, backward_add};
+EP_REFERENCE_LAYER(ADD, forward_add, backward_add);
 
 static void forward_mul(const ep_reference_pass *pass, const ep_op *op, const ep_real *const *x,
                         ep_real *y) {
@@ -45,7 +45,7 @@ static void backward_mul(const ep_reference_pass *pass, const ep_op *op, const e
     }
 }
 
-const ep_reference_layer ep_reference_mul = {forward_mul, backward_mul};
+EP_REFERENCE_LAYER(MUL, forward_mul, backward_mul);
 
 static void forward_concat(const ep_reference_pass *pass, const ep_op *op, const ep_real *const *x,
                            ep_real *y) {
@@ -71,4 +71,4 @@ static void backward_concat(const ep_reference_pass *pass, const ep_op *op, cons
   }
 }
 
-const ep_reference_layer ep_reference_concat = {forward_concat, backward_concat};
+EP_REFERENCE_LAYER(CONCAT, forward_concat, backward_concat);

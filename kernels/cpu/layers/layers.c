@@ -1,40 +1,25 @@
 #include "kernels/cpu/layers/layers.h"
 
 #include <assert.h>
-#include <stddef.h>
 
-#include "kernels/formulas/activations.h"
+/* Words that become another operator (operators.c). */
+#define ep_reference_RESIDUAL ep_reference_ADD
+#define ep_reference_CONV1D ep_reference_CONV2D
 
-#define ACTIVATION_ROW(code, ...) [EP_LAYER_##code] = &ep_reference_activation,
+#define DECLARE(code, ...) extern const ep_reference_layer ep_reference_##code;
+EP_LAYER_TABLE(DECLARE)
 
-static const ep_reference_layer *const layers[] = {
-    [EP_LAYER_LINEAR] = &ep_reference_linear,
-    [EP_LAYER_SOFTMAX] = &ep_reference_softmax,
-    [EP_LAYER_LOG_SOFTMAX] = &ep_reference_log_softmax,
-    [EP_LAYER_FLATTEN] = &ep_reference_reshape,
-    [EP_LAYER_CONV2D] = &ep_reference_conv2d,
-    [EP_LAYER_MAX_POOL2D] = &ep_reference_max_pool2d,
-    [EP_LAYER_AVG_POOL2D] = &ep_reference_avg_pool2d,
-    [EP_LAYER_ADAPTIVE_AVG_POOL2D] = &ep_reference_adaptive_avg_pool2d,
-    [EP_LAYER_DROPOUT] = &ep_reference_dropout,
-    [EP_LAYER_DROPOUT2D] = &ep_reference_dropout2d,
-    [EP_LAYER_BATCH_NORM] = &ep_reference_batch_norm,
-    [EP_LAYER_LAYER_NORM] = &ep_reference_layer_norm,
-    [EP_LAYER_EMBEDDING] = &ep_reference_embedding,
-    [EP_LAYER_ADD] = &ep_reference_add,
-    [EP_LAYER_MUL] = &ep_reference_mul,
-    [EP_LAYER_CONCAT] = &ep_reference_concat,
-    [EP_LAYER_SLICE] = &ep_reference_slice,
-    [EP_LAYER_RESHAPE] = &ep_reference_reshape,
-    [EP_LAYER_PERMUTE] = &ep_reference_permute,
-    [EP_LAYER_RESIDUAL] = NULL, /* an add */
-    [EP_LAYER_CONV1D] = NULL,   /* a conv2d */
-    EP_ACTIVATIONS(ACTIVATION_ROW)};
-_Static_assert(sizeof layers / sizeof layers[0] == EP_LAYER_COUNT, "a layer has no row");
+#define ROW(code, ...) &ep_reference_##code,
+static const ep_reference_layer *const layers[EP_LAYER_COUNT] = {EP_LAYER_TABLE(ROW)};
 
 const ep_reference_layer *ep_reference_layer_of(ep_layer_type type) {
-  assert(type < EP_LAYER_COUNT && layers[type]);
+  assert(type >= 0 && type < EP_LAYER_COUNT);
   return layers[type];
+}
+
+int64_t ep_reference_scratch(const ep_op *op) {
+  const ep_reference_layer *layer = ep_reference_layer_of(op->type);
+  return layer->scratch ? layer->scratch(op) : 0;
 }
 
 bool ep_reference_needs_whole_batch(const ep_program *program) {

@@ -7,6 +7,8 @@
 #ifndef EP_KERNELS_CPU_LAYERS_LAYERS_H
 #define EP_KERNELS_CPU_LAYERS_LAYERS_H
 
+#include <stddef.h>
+
 #include "kernels/formulas/real.h"
 #include "kernels/program.h"
 
@@ -29,6 +31,7 @@ typedef struct {
   bool training;
   const ep_replica_sums *replicas; /* for what is to sync; NULL: there is one replica */
   void *context;                   /* of a layer that is not of this table; or NULL */
+  double *scratch;                 /* [the layer's scratch]; anything is in it */
 } ep_reference_pass;
 
 typedef struct {
@@ -40,19 +43,18 @@ typedef struct {
   void (*backward)(const ep_reference_pass *pass, const ep_op *op, const ep_real *const *x,
                    const ep_real *y, const ep_real *grad_y, ep_real *const *grad_x,
                    double *grad_parameters);
+  int64_t (*scratch)(const ep_op *op); /* numbers that it needs for itself; NULL: none */
 } ep_reference_layer;
 
 const ep_reference_layer *ep_reference_layer_of(ep_layer_type type);
+int64_t ep_reference_scratch(const ep_op *op);
 
 /* Whether a layer of the program must see a training batch as a whole, not in pieces. */
 bool ep_reference_needs_whole_batch(const ep_program *program);
 
-/* The rows of the table. */
-extern const ep_reference_layer ep_reference_linear, ep_reference_activation, ep_reference_softmax,
-    ep_reference_log_softmax, ep_reference_conv2d, ep_reference_max_pool2d, ep_reference_avg_pool2d,
-    ep_reference_adaptive_avg_pool2d, ep_reference_dropout, ep_reference_dropout2d,
-    ep_reference_batch_norm, ep_reference_layer_norm, ep_reference_embedding, ep_reference_reshape,
-    ep_reference_permute, ep_reference_slice, ep_reference_add, ep_reference_mul,
-    ep_reference_concat;
+/* The row of a type: EP_REFERENCE_LAYER(CODE, forward, backward) of one without scratch. A type
+ * without a row does not link. */
+#define EP_REFERENCE_LAYER(code, forward_, backward_) \
+  const ep_reference_layer ep_reference_##code = {forward_, backward_, NULL}
 
 #endif

@@ -66,4 +66,4 @@ static void backward_linear(const ep_reference_pass *pass, const ep_op *op,
   }
 }
 
-const ep_reference_layer ep_reference_linear = {forward_linear, backward_linear};
+EP_REFERENCE_LAYER(LINEAR, forward_linear, backward_linear);

@@ -45,6 +45,16 @@ static bool gradients_allocate(ep_network *network) {
   return complete;
 }
 
+static bool scratch_allocate(ep_network *network) {
+  int64_t most = 0;
+  for (int i = network->first; i < network->end; i++) {
+    const int64_t count = ep_reference_scratch(&network->program->ops[i]);
+    if (count > most) most = count;
+  }
+  network->scratch = allocate(network, most, 1, sizeof(double));
+  return network->scratch != NULL;
+}
+
 ep_status ep_network_init(ep_network *network, const ep_program *program, int first, int end,
                           int64_t capacity, bool trains, ep_error *error) {
   *network = (ep_network){.program = program, .first = first, .end = end, .capacity = capacity};
@@ -52,7 +62,7 @@ ep_status ep_network_init(ep_network *network, const ep_program *program, int fi
   network->of = allocate(network, program->ops_count + 1, 1, sizeof(ep_value));
   bool complete = network->values && network->of;
   if (complete) ep_values_find(program, first, network->of);
-  complete = complete && (!trains || gradients_allocate(network));
+  complete = complete && scratch_allocate(network) && (!trains || gradients_allocate(network));
   for (int i = first; complete && i <= end; i++) {
     network->values[i] = allocate(network, capacity, network->of[i].features, sizeof(ep_real));
     complete = network->values[i] != NULL;
@@ -70,6 +80,7 @@ void ep_network_deinit(ep_network *network) {
     free(network->gradients[i]);
   }
   for (int k = 0; k < EP_OP_INPUTS; k++) free(network->parts[k]);
+  free(network->scratch);
   free(network->gradients);
   free(network->of);
   free(network->values);
@@ -85,12 +96,19 @@ static void inputs_find(const ep_network *network, const ep_op *op, const ep_rea
   for (int k = 0; k < op->inputs; k++) x[k] = network->values[op->input[k]];
 }
 
+static ep_reference_pass with_scratch(const ep_network *network, const ep_reference_pass *pass) {
+  ep_reference_pass own = *pass;
+  own.scratch = network->scratch;
+  return own;
+}
+
 const ep_real *ep_network_forward(ep_network *network, const ep_reference_pass *pass) {
+  const ep_reference_pass own = with_scratch(network, pass);
   for (int i = network->first; i < network->end; i++) {
     const ep_op *op = &network->program->ops[i];
     const ep_real *x[EP_OP_INPUTS];
     inputs_find(network, op, x);
-    layer_of(network, op)->forward(pass, op, x, network->values[i + 1]);
+    layer_of(network, op)->forward(&own, op, x, network->values[i + 1]);
   }
   return network->values[network->end];
 }
@@ -132,6 +150,7 @@ static void op_backward(const ep_network *network, const ep_reference_pass *pass
 
 void ep_network_backward(ep_network *network, const ep_reference_pass *pass,
                          double *grad_parameters) {
+  const ep_reference_pass own = with_scratch(network, pass);
   for (int i = network->end - 1; i >= network->first; i--)
-    op_backward(network, pass, i, grad_parameters);
+    op_backward(network, &own, i, grad_parameters);
 }

@@ -21,6 +21,7 @@ typedef struct {
   ep_real **gradients; /* [gradients_count]: memory of gradients, by values.h; or NULL */
   int gradients_count;
   const ep_reference_layer *linear; /* instead of the table's; NULL: that */
+  double *scratch;                  /* of one layer at a time */
   ep_real
       *parts[EP_OP_INPUTS]; /* [capacity, widest]: what an op adds to gradients that are there */
 } ep_network;

@@ -234,5 +234,5 @@ static void backward_layer_norm(const ep_reference_pass *pass, const ep_op *op,
   }
 }
 
-const ep_reference_layer ep_reference_batch_norm = {forward_batch_norm, backward_batch_norm};
-const ep_reference_layer ep_reference_layer_norm = {forward_layer_norm, backward_layer_norm};
+EP_REFERENCE_LAYER(BATCH_NORM, forward_batch_norm, backward_batch_norm);
+EP_REFERENCE_LAYER(LAYER_NORM, forward_layer_norm, backward_layer_norm);

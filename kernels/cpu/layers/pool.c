@@ -147,6 +147,6 @@ static void backward_average(const ep_reference_pass *pass, const ep_op *op,
   backward_images(pass, op, avg_backward, x, grad_y, grad_x);
 }
 
-const ep_reference_layer ep_reference_max_pool2d = {forward_max_pool2d, backward_max_pool2d};
-const ep_reference_layer ep_reference_avg_pool2d = {forward_average, backward_average};
-const ep_reference_layer ep_reference_adaptive_avg_pool2d = {forward_average, backward_average};
+EP_REFERENCE_LAYER(MAX_POOL2D, forward_max_pool2d, backward_max_pool2d);
+EP_REFERENCE_LAYER(AVG_POOL2D, forward_average, backward_average);
+EP_REFERENCE_LAYER(ADAPTIVE_AVG_POOL2D, forward_average, backward_average);

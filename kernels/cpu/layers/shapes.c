@@ -15,7 +15,8 @@ static void backward_reshape(const ep_reference_pass *pass, const ep_op *op,
   if (grad_x[0]) memcpy(grad_x[0], grad_y, (size_t)(pass->rows * op->in_features) * sizeof *grad_y);
 }
 
-const ep_reference_layer ep_reference_reshape = {forward_reshape, backward_reshape};
+EP_REFERENCE_LAYER(RESHAPE, forward_reshape, backward_reshape);
+EP_REFERENCE_LAYER(FLATTEN, forward_reshape, backward_reshape);
 
 /* Where in a row of x the number lies that is number `at` of a row of y. */
 static int64_t permuted_place(const ep_op *op, int64_t at) {
@@ -48,7 +49,7 @@ static void backward_permute(const ep_reference_pass *pass, const ep_op *op,
   }
 }
 
-const ep_reference_layer ep_reference_permute = {forward_permute, backward_permute};
+EP_REFERENCE_LAYER(PERMUTE, forward_permute, backward_permute);
 
 static void forward_slice(const ep_reference_pass *pass, const ep_op *op, const ep_real *const *x,
                           ep_real *y) {
@@ -72,4 +73,4 @@ static void backward_slice(const ep_reference_pass *pass, const ep_op *op, const
            (size_t)own * sizeof *grad_y);
 }
 
-const ep_reference_layer ep_reference_slice = {forward_slice, backward_slice};
+EP_REFERENCE_LAYER(SLICE, forward_slice, backward_slice);

@@ -76,5 +76,5 @@ static void backward_log_softmax(const ep_reference_pass *pass, const ep_op *op,
   }
 }
 
-const ep_reference_layer ep_reference_softmax = {forward_softmax, backward_softmax};
-const ep_reference_layer ep_reference_log_softmax = {forward_log_softmax, backward_log_softmax};
+EP_REFERENCE_LAYER(SOFTMAX, forward_softmax, backward_softmax);
+EP_REFERENCE_LAYER(LOG_SOFTMAX, forward_log_softmax, backward_log_softmax);

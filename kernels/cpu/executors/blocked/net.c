@@ -6,6 +6,7 @@
 
 #include "kernels/cpu/executors/blocked/direct.h"
 #include "kernels/cpu/executors/blocked/planes.h"
+#include "kernels/cpu/layers/layers.h"
 #include "kernels/operators/operator.h"
 
 /* How a batch is cut; each number was measured on MNIST's network, and only the speed depends on
@@ -118,8 +119,7 @@ static void lay_layers(ep_blocked_net *net) {
     const ep_op *op = &program->ops[i];
     ep_blocked_layer *layer = &net->layers[i];
     *layer = (ep_blocked_layer){.op = op,
-                                .grad_weight = -1,
-                                .grad_bias = -1,
+                                .grad = -1,
                                 .shared = is_shared(op),
                                 .drops = is_dropped(net, i),
                                 .norm = -1,
@@ -128,8 +128,7 @@ static void lay_layers(ep_blocked_net *net) {
       layer->norm = net->spans_count - 1;
       net->spans[net->spans_count++] = i;
     } else if (!layer->shared) {
-      layer->grad_weight = slot_place(net, ep_op_own_weights(op));
-      layer->grad_bias = slot_place(net, ep_op_own_biases(op));
+      layer->grad = slot_place(net, ep_op_parameters(op));
     }
   }
 }
@@ -195,13 +194,8 @@ static double row_work(const ep_blocked_net *net) {
   double work = 0;
   for (int i = 0; i < net->program->ops_count; i++) {
     const ep_op *op = &net->program->ops[i];
-    double each = 4.0 * (double)op->out_features;
-    if (op->type == EP_LAYER_LINEAR) each = 6.0 * (double)ep_op_own_weights(op);
-    if (op->type == EP_LAYER_CONV2D) {
-      double windows = (double)(op->out.height * op->out.width);
-      each = 6.0 * (double)ep_op_own_weights(op) * windows;
-    }
-    work += each;
+    const double products = (double)ep_op_products(op);
+    work += products > 0 ? 6.0 * products : 4.0 * (double)op->out_features;
   }
   return work;
 }
@@ -297,7 +291,7 @@ static bool take_gradients(ep_blocked_net *net, ep_blocked_member *member) {
 
 static bool take_member(ep_blocked_net *net, ep_blocked_member *member) {
   const ep_program *program = net->program;
-  int64_t columns = 1;
+  int64_t columns = 1, scratch = 1;
   member->values = take(net, program->ops_count + 1, 1, sizeof *member->values);
   member->sides = take(net, program->ops_count, 1, sizeof *member->sides);
   if (!member->values || !member->sides) return false;
@@ -308,12 +302,16 @@ static bool take_member(ep_blocked_net *net, ep_blocked_member *member) {
   }
   for (int i = 0; i < program->ops_count; i++) {
     columns = at_least(columns, ep_blocked_columns(&program->ops[i]));
+    if (!net->variant->layers[program->ops[i].type].forward)
+      scratch = at_least(scratch, ep_op_parameters(&program->ops[i]) +
+                                      ep_reference_scratch(&program->ops[i]));
     member->sides[i] = take(net, net->chunk_rows, net->layers[i].side_bytes, 1);
     if (!member->sides[i]) return false;
   }
   member->columns = take(net, columns, 1, sizeof(float));
+  member->scratch = take(net, scratch, 1, sizeof(double));
   member->target = take(net, net->chunk_rows, program->target_columns, sizeof(float));
-  return take_gradients(net, member) && member->columns && member->target;
+  return take_gradients(net, member) && member->columns && member->scratch && member->target;
 }
 
 static bool take_members(ep_blocked_net *net) {
@@ -341,8 +339,7 @@ static bool make_sums(ep_blocked_net *net) {
   int64_t most = 1;
   for (int i = 0; i < program->ops_count; i++) {
     const ep_op *op = &program->ops[i];
-    most += pieces_of(ep_op_own_weights(op), PIECE_FLOATS) +
-            pieces_of(ep_op_own_biases(op), PIECE_FLOATS);
+    most += pieces_of(ep_op_parameters(op), PIECE_FLOATS);
     if (net->layers[i].shared) most += pieces_of(shared_units(op), shared_piece(op));
   }
   net->sums = take(net, most, 1, sizeof *net->sums);
@@ -354,9 +351,8 @@ static bool make_sums(ep_blocked_net *net) {
     for (int64_t unit = 0; layer->shared && unit < units; unit += each)
       net->sums[net->sums_count++] =
           (ep_blocked_piece){.layer = i, .first = unit, .count = at_most(units - unit, each)};
-    if (layer->grad_weight >= 0)
-      sum_range(net, op->weight, layer->grad_weight, ep_op_own_weights(op));
-    if (layer->grad_bias >= 0) sum_range(net, op->bias, layer->grad_bias, ep_op_own_biases(op));
+    if (layer->grad >= 0)
+      sum_range(net, ep_op_parameters_first(op), layer->grad, ep_op_parameters(op));
   }
   return true;
 }

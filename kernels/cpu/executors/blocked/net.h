@@ -7,12 +7,12 @@
 
 typedef struct {
   const ep_op *op;
-  int64_t grad_weight, grad_bias; /* offsets in a slot's gradient; -1 = not there */
-  bool shared;                    /* the gradient of its weight is taken from the whole batch */
-  bool drops;                     /* a conv2d of whose output a dropout2d takes channels away */
-  int norm;                       /* which batch_norm it is; -1 = none */
-  int64_t side_bytes;             /* a row */
-  char *kept_side;                /* [batch_size, side_bytes]; NULL: the member's */
+  int64_t grad;       /* of its parameters, in a slot's gradient; -1 = not there */
+  bool shared;        /* the gradient of its weight is taken from the whole batch */
+  bool drops;         /* a conv2d of whose output a dropout2d takes channels away */
+  int norm;           /* which batch_norm it is; -1 = none */
+  int64_t side_bytes; /* a row */
+  char *kept_side;    /* [batch_size, side_bytes]; NULL: the member's */
 } ep_blocked_layer;
 
 /* A value of the graph, and what is kept of it for the whole batch. The rest lies with the member.
@@ -29,7 +29,8 @@ typedef struct {
   float **grads;              /* [gradients_count]: of values that are not kept */
   float *parts[EP_OP_INPUTS]; /* what an op adds to gradients that are there already */
   float *columns;
-  void *target; /* [chunk_rows, target_columns] of 4 bytes */
+  double *scratch; /* of a layer of cpu/layers: its parameters' gradients, and its own */
+  void *target;    /* [chunk_rows, target_columns] of 4 bytes */
 } ep_blocked_member;
 
 typedef struct {

@@ -49,12 +49,7 @@ static const ep_calibration_program programs[] = {
 const ep_executor_profile ep_cpu_blocked_profile = {
     .name = "cpu/blocked",
     /* A layer without loops of its own goes by cpu/layers. */
-    .capabilities = {EP_CAPABLE_DENSE_LAYERS | EP_CAPABLE_SOFTMAXES | EP_CAPABLE_DROPOUTS |
-                         EP_CAPABLE_LAYER(CONV2D) | EP_CAPABLE_LAYER(MAX_POOL2D) |
-                         EP_CAPABLE_LAYER(AVG_POOL2D) | EP_CAPABLE_LAYER(ADAPTIVE_AVG_POOL2D) |
-                         EP_CAPABLE_LAYER(BATCH_NORM) | EP_CAPABLE_LAYER(LAYER_NORM) |
-                         EP_CAPABLE_LAYER(EMBEDDING) | EP_CAPABLE_LAYER(ADD) | EP_CAPABLE_MOVES |
-                         EP_CAPABLE_GRAPH,
+    .capabilities = {EP_CAPABLE_EVERY_LAYER | EP_CAPABLE_GRAPH,
                      EP_CAPABLE_ELEMENT_LOSSES | EP_CAPABLE_CLASS_LOSSES, EP_CAPABLE_OPTIMIZERS},
     .accepts = ep_executor_accepts_all,
     .cycles = cycles,

@@ -110,6 +110,7 @@ static void forward(const chunk *at, int first, int end) {
       net->variant->layers[type].forward(&call);
     } else {
       ep_reference_pass pass = pass_of(&call);
+      pass.scratch = at->member->scratch;
       ep_reference_layer_of(type)->forward(&pass, call.op, call.inputs, call.y);
     }
   }
@@ -137,6 +138,21 @@ static void grads_add(const chunk *at, const ep_blocked_call *call) {
   }
 }
 
+/* By cpu/layers, in whose eyes the layer's parameters are the program's. grad: the slot's gradient
+ * of them, or NULL. */
+static void backward_reference(const ep_blocked_call *call, double *scratch, float *grad) {
+  ep_op op = *call->op;
+  ep_reference_pass pass = pass_of(call);
+  const int64_t first = ep_op_parameters_first(&op), count = ep_op_parameters(&op);
+  for (int k = 0; k < EP_OP_PARAMETERS; k++) op.parameter[k] -= op.parameter[k] < 0 ? 0 : first;
+  if (first > 0) pass.parameters += first;
+  memset(scratch, 0, (size_t)count * sizeof *scratch);
+  pass.scratch = scratch + count;
+  ep_reference_layer_of(op.type)->backward(&pass, &op, call->inputs, call->y, call->grad_y,
+                                           call->grad_inputs, scratch);
+  for (int64_t i = 0; grad && i < count; i++) grad[i] += (float)scratch[i];
+}
+
 static void backward_layer(const chunk *at, int i) {
   const ep_blocked_net *net = at->work->net;
   const ep_blocked_layer *layer = &net->layers[i];
@@ -145,15 +161,13 @@ static void backward_layer(const chunk *at, int i) {
   call.kept = kept_of(at, i);
   call.grad_y = grad_of(at, i + 1);
   grads_place(at, i, &call);
-  if (layer->grad_weight >= 0) call.grad_weight = at->slot->grad + layer->grad_weight;
-  if (layer->grad_bias >= 0) call.grad_bias = at->slot->grad + layer->grad_bias;
-  if (net->variant->layers[type].backward) {
+  float *grad = layer->grad >= 0 ? at->slot->grad + layer->grad : NULL;
+  if (grad && ep_op_own_weights(layer->op) > 0) call.grad_weight = grad;
+  if (grad && ep_op_own_biases(layer->op) > 0) call.grad_bias = grad + ep_op_own_weights(layer->op);
+  if (net->variant->layers[type].backward)
     net->variant->layers[type].backward(&call);
-  } else {
-    ep_reference_pass pass = pass_of(&call);
-    ep_reference_layer_of(type)->backward(&pass, call.op, call.inputs, call.y, call.grad_y,
-                                          call.grad_inputs, NULL);
-  }
+  else
+    backward_reference(&call, at->member->scratch, grad);
   grads_add(at, &call);
 }
 

@@ -7,8 +7,8 @@
 /* The first parameter of the layers from op `op` on. */
 static int64_t parameter_at(const ep_program *program, int op) {
   for (int i = op; i < program->ops_count; i++) {
-    if (program->ops[i].weight >= 0) return program->ops[i].weight;
-    if (program->ops[i].bias >= 0) return program->ops[i].bias;
+    const int64_t first = ep_op_parameters_first(&program->ops[i]);
+    if (first >= 0) return first;
   }
   return program->parameters;
 }

@@ -73,7 +73,7 @@ static const ep_calibration_program programs[] = {
 
 const ep_executor_profile ep_cuda_general_profile = {
     .name = "cuda/general",
-    .capabilities = {EP_CAPABLE_NETWORK_LAYERS | EP_CAPABLE_MOVES | EP_CAPABLE_GRAPH,
+    .capabilities = {EP_CAPABLE_EVERY_LAYER | EP_CAPABLE_GRAPH,
                      EP_CAPABLE_ELEMENT_LOSSES | EP_CAPABLE_CLASS_LOSSES, EP_CAPABLE_OPTIMIZERS},
     .accepts = ep_executor_accepts_all,
     .cycles = cycles,
