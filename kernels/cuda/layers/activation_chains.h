@@ -9,7 +9,7 @@
 extern "C" {
 #endif
 
-/* The activation with the dropout behind it, as ep_cuda_dropout has it. y = f(x); z: what is left
+/* The activation with the dropout behind it, as dropout.cu has it. y = f(x); z: what is left
  * of it; z may be y, and y x. */
 cudaError_t ep_cuda_activation_drop(cudaStream_t stream, const ep_op *op, const ep_op *dropout,
                                     int64_t first, int64_t rows, uint64_t seed,

@@ -4,6 +4,7 @@
 
 #include "kernels/cuda/layers/activation_chains.h"
 #include "kernels/cuda/layers/launch.cuh"
+#include "kernels/cuda/layers/operator.h"
 #include "kernels/formulas/activations.h"
 #include "kernels/formulas/dropout.h"
 
@@ -197,6 +198,18 @@ cudaError_t ep_cuda_activation_backward(cudaStream_t stream, const ep_op *op, in
         op->type == EP_LAYER_LOG_SOFTMAX, rows, columns, y, grad);
   return cudaGetLastError();
 }
+
+static cudaError_t row_forward(const ep_cuda_call *call) {
+  return ep_cuda_activation_forward(call->stream, call->op, call->rows, call->x[0], call->y);
+}
+
+static cudaError_t row_backward(const ep_cuda_call *call) {
+  return ep_cuda_activation_backward(call->stream, call->op, call->rows, call->x[0], call->y,
+                                     call->grad);
+}
+
+EP_CUDA_OPERATOR(SOFTMAX, row_forward, row_backward, IN_PLACE, NULL, NULL);
+EP_CUDA_OPERATOR(LOG_SOFTMAX, row_forward, row_backward, IN_PLACE, NULL, NULL);
 
 cudaError_t ep_cuda_activation_drop(cudaStream_t stream, const ep_op *op, const ep_op *dropout,
                                     int64_t first, int64_t rows, uint64_t seed,

@@ -1,6 +1,6 @@
 /* Dropout: a mask that is never stored, since any thread can compute its own part of it. */
-#include "kernels/cuda/layers/kernels.h"
 #include "kernels/cuda/layers/launch.cuh"
+#include "kernels/cuda/layers/operator.h"
 #include "kernels/formulas/dropout.h"
 
 enum { THREADS = 256, QUAD = 4 };
@@ -78,9 +78,12 @@ static int lanes_of(int64_t numbers, int64_t channels) {
   return lanes;
 }
 
-cudaError_t ep_cuda_dropout(cudaStream_t stream, const ep_op *op, int64_t first, int64_t rows,
-                            uint64_t seed, const ep_cuda_clock *clock, bool backward,
-                            const float *x, float *y) {
+static cudaError_t run(const ep_cuda_call *call, bool backward, const float *x, float *y) {
+  const ep_op *op = call->op;
+  const cudaStream_t stream = call->stream;
+  const int64_t first = call->first, rows = call->rows;
+  const uint64_t seed = call->seed;
+  const ep_cuda_clock *clock = call->clock;
   const int64_t features = op->out_features, pixels = op->out.height * op->out.width;
   const bool aligned = ep_cuda_has_quads(x) && ep_cuda_has_quads(y);
   if (op->type == EP_LAYER_DROPOUT) {
@@ -102,3 +105,19 @@ cudaError_t ep_cuda_dropout(cudaStream_t stream, const ep_op *op, int64_t first,
                                                     clock, backward, x, y);
   return cudaGetLastError();
 }
+
+cudaError_t ep_cuda_dropout_forward(const ep_cuda_call *call) {
+  if (call->training) return run(call, false, call->x[0], call->y);
+  if (call->x[0] == call->y) return cudaSuccess;
+  /* a copy: what follows may write over it */
+  return cudaMemcpyAsync(call->y, call->x[0],
+                         (size_t)(call->rows * call->op->out_features) * sizeof(float),
+                         cudaMemcpyDeviceToDevice, call->stream);
+}
+
+cudaError_t ep_cuda_dropout_backward(const ep_cuda_call *call) {
+  return run(call, true, call->grad, call->grad);
+}
+
+EP_CUDA_OPERATOR(DROPOUT2D, ep_cuda_dropout_forward, ep_cuda_dropout_backward, IN_PLACE, NULL,
+                 NULL);

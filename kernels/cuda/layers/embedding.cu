@@ -1,8 +1,8 @@
 /* Embeddings: rows of a table, chosen by whole numbers, behind numbers that stay what they are. */
 #include <math.h>
 
-#include "kernels/cuda/layers/kernels.h"
 #include "kernels/cuda/layers/launch.cuh"
+#include "kernels/cuda/layers/operator.h"
 
 enum { THREADS = 256, WARPS = THREADS / WARP };
 
@@ -43,14 +43,16 @@ static __global__ void forward(Index rows, table of, const float *x, const float
   }
 }
 
-cudaError_t ep_cuda_embedding_forward(cudaStream_t stream, const ep_op *op, int64_t rows,
-                                      const float *x, const float *weight, float *y) {
-  const int64_t count = rows * op->out_features;
+static cudaError_t forward_run(const ep_cuda_call *call) {
+  const table of = table_of(call->op);
+  const int64_t rows = call->rows, count = rows * call->op->out_features;
   const unsigned int blocks = ep_cuda_blocks(count, THREADS);
   if (count <= UINT32_MAX)
-    forward<uint32_t><<<blocks, THREADS, 0, stream>>>((uint32_t)rows, table_of(op), x, weight, y);
+    forward<uint32_t><<<blocks, THREADS, 0, call->stream>>>((uint32_t)rows, of, call->x[0],
+                                                            call->weight, call->y);
   else
-    forward<int64_t><<<blocks, THREADS, 0, stream>>>(rows, table_of(op), x, weight, y);
+    forward<int64_t>
+        <<<blocks, THREADS, 0, call->stream>>>(rows, of, call->x[0], call->weight, call->y);
   return cudaGetLastError();
 }
 
@@ -231,18 +233,34 @@ static int pieces_each(table of, int slices) {
   return (int)(each < most ? each : most);
 }
 
-cudaError_t ep_cuda_embedding_weights(cudaStream_t stream, const ep_op *op, int64_t rows,
-                                      const float *x, const float *grad, int slices,
-                                      float *gradient) {
-  const table of = table_of(op);
-  const int64_t count = rows * of.columns;
-  const int each = pieces_each(of, slices);
+/* Of the table: [slices, embeddings, dimension], each the sum of grad's in a fixed order, of a
+ * slice of the rows' cells. The input is data, by which nobody asks for a gradient. */
+static cudaError_t backward_run(const ep_cuda_call *call) {
+  const table of = table_of(call->op);
+  const cudaStream_t stream = call->stream;
+  const float *x = call->x[0], *grad = call->grad;
+  float *gradient = call->gradient;
+  const int64_t rows = call->rows, count = rows * of.columns;
+  const int slices = call->slices, each = pieces_each(of, slices);
   const int64_t tiles = (of.embeddings * pieces_of(of) + each - 1) / each;
   const dim3 blocks((unsigned int)tiles, (unsigned int)slices);
   /* A base may pass the end by a chunk. */
-  if (rows * op->in_features <= INT32_MAX && of.embeddings <= INT32_MAX)
+  if (rows * call->op->in_features <= INT32_MAX && of.embeddings <= INT32_MAX)
     weights<uint32_t><<<blocks, THREADS, 0, stream>>>(count, of, each, x, grad, gradient);
   else
     weights<int64_t><<<blocks, THREADS, 0, stream>>>(count, of, each, x, grad, gradient);
   return cudaGetLastError();
 }
+
+/* Cells that a block looks through, and weights of all slices together. */
+enum { SLICE_CELLS = 2048, SLICED_WEIGHTS_MAX = 1 << 22 };
+
+static int slices_of(const ep_op *op, int64_t batch) {
+  const table of = table_of(op);
+  const int slices = ep_cuda_row_slices(batch * of.columns, SLICE_CELLS);
+  const int64_t most = SLICED_WEIGHTS_MAX / (of.embeddings * of.dimension);
+  const int64_t wanted = slices < most ? slices : most;
+  return wanted > 1 ? (int)wanted : 1;
+}
+
+EP_CUDA_OPERATOR(EMBEDDING, forward_run, backward_run, APART, NULL, slices_of);

@@ -1,6 +1,6 @@
 /* One value of several, and numbers that go elsewhere: a thread a number that is written. */
-#include "kernels/cuda/layers/kernels.h"
 #include "kernels/cuda/layers/launch.cuh"
+#include "kernels/cuda/layers/operator.h"
 
 enum { THREADS = 256 };
 
@@ -15,10 +15,10 @@ typedef struct {
   float *to[EP_OP_INPUTS]; /* NULL: nobody asks */
 } targets;
 
-static factors factors_of(const ep_op *op, const float *const *x) {
+static factors factors_of(const ep_cuda_call *call) {
   factors of = {};
-  of.count = op->inputs;
-  for (int k = 0; k < op->inputs; k++) of.x[k] = x[k];
+  of.count = call->op->inputs;
+  for (int k = 0; k < of.count; k++) of.x[k] = call->x[k];
   return of;
 }
 
@@ -46,22 +46,46 @@ static __global__ void multiply_back(int64_t count, factors of, const float *gra
   }
 }
 
-cudaError_t ep_cuda_mul_forward(cudaStream_t stream, const ep_op *op, int64_t rows,
-                                const float *const *x, float *y) {
-  const int64_t count = rows * op->out_features;
-  multiply<<<ep_cuda_blocks(count, THREADS), THREADS, 0, stream>>>(count, factors_of(op, x), y);
+static cudaError_t mul_forward(const ep_cuda_call *call) {
+  const int64_t count = call->rows * call->op->out_features;
+  multiply<<<ep_cuda_blocks(count, THREADS), THREADS, 0, call->stream>>>(count, factors_of(call),
+                                                                         call->y);
   return cudaGetLastError();
 }
 
-cudaError_t ep_cuda_mul_backward(cudaStream_t stream, const ep_op *op, int64_t rows,
-                                 const float *const *x, const float *grad, float *const *grad_x) {
-  const int64_t count = rows * op->out_features;
+static cudaError_t mul_backward(const ep_cuda_call *call) {
+  const int64_t count = call->rows * call->op->out_features;
   targets back = {};
-  for (int k = 0; k < op->inputs; k++) back.to[k] = grad_x[k];
-  multiply_back<<<ep_cuda_blocks(count, THREADS), THREADS, 0, stream>>>(count, factors_of(op, x),
-                                                                        grad, back);
+  for (int k = 0; k < call->op->inputs; k++) back.to[k] = call->grad_x[k];
+  multiply_back<<<ep_cuda_blocks(count, THREADS), THREADS, 0, call->stream>>>(
+      count, factors_of(call), call->grad, back);
   return cudaGetLastError();
 }
+
+EP_CUDA_OPERATOR(MUL, mul_forward, mul_backward, IN_PLACE, NULL, NULL);
+
+/* --- sums ---------------------------------------------------------------------------------- */
+
+static cudaError_t add_forward(const ep_cuda_call *call) {
+  const int64_t count = call->rows * call->op->out_features;
+  cudaError_t code = cudaSuccess;
+  for (int k = 1; k < call->op->inputs && code == cudaSuccess; k++)
+    code = ep_cuda_add(call->stream, count, k == 1 ? call->x[0] : call->y, call->x[k], call->y);
+  return code;
+}
+
+/* The gradient goes to all inputs: copies, but for the one that has it in its place. */
+static cudaError_t add_backward(const ep_cuda_call *call) {
+  const size_t bytes = (size_t)(call->rows * call->op->out_features) * sizeof(float);
+  cudaError_t code = cudaSuccess;
+  for (int k = 0; k < call->op->inputs && code == cudaSuccess; k++)
+    if (call->grad_x[k] && call->grad_x[k] != call->grad)
+      code = cudaMemcpyAsync(call->grad_x[k], call->grad, bytes, cudaMemcpyDeviceToDevice,
+                             call->stream);
+  return code;
+}
+
+EP_CUDA_OPERATOR(ADD, add_forward, add_backward, IN_PLACE, NULL, NULL);
 
 /* --- runs ---------------------------------------------------------------------------------- */
 
@@ -116,49 +140,58 @@ static cudaError_t runs_run(cudaStream_t stream, const moves &of, bool spreads, 
   return cudaGetLastError();
 }
 
-cudaError_t ep_cuda_concat_forward(cudaStream_t stream, const ep_op *op, int64_t rows,
-                                   const float *const *x, float *y) {
+static cudaError_t concat_forward(const ep_cuda_call *call) {
+  const ep_op *op = call->op;
   const ep_shape_runs runs = ep_shape_runs_along(op->axis, op->out);
+  const int64_t count = call->rows * runs.count;
   cudaError_t code = cudaSuccess;
   int64_t start = 0;
   for (int k = 0; k < op->inputs && code == cudaSuccess; k++) {
     const int64_t own = op->length[k] * runs.place;
-    code = runs_run(stream, {rows * runs.count, own, own, 0, runs.whole, start}, false, x[k], y);
+    code =
+        runs_run(call->stream, {count, own, own, 0, runs.whole, start}, false, call->x[k], call->y);
     start += own;
   }
   return code;
 }
 
-cudaError_t ep_cuda_concat_backward(cudaStream_t stream, const ep_op *op, int64_t rows,
-                                    const float *grad, float *const *grad_x) {
+static cudaError_t concat_backward(const ep_cuda_call *call) {
+  const ep_op *op = call->op;
   const ep_shape_runs runs = ep_shape_runs_along(op->axis, op->out);
+  const int64_t count = call->rows * runs.count;
   cudaError_t code = cudaSuccess;
   int64_t start = 0;
   for (int k = 0; k < op->inputs && code == cudaSuccess; k++) {
     const int64_t own = op->length[k] * runs.place;
-    if (grad_x[k])
-      code = runs_run(stream, {rows * runs.count, own, runs.whole, start, own, 0}, false, grad,
-                      grad_x[k]);
+    if (call->grad_x[k])
+      code = runs_run(call->stream, {count, own, runs.whole, start, own, 0}, false, call->grad,
+                      call->grad_x[k]);
     start += own;
   }
   return code;
 }
 
-cudaError_t ep_cuda_slice_forward(cudaStream_t stream, const ep_op *op, int64_t rows,
-                                  const float *x, float *y) {
+EP_CUDA_OPERATOR(CONCAT, concat_forward, concat_backward, APART, NULL, NULL);
+
+static cudaError_t slice_forward(const ep_cuda_call *call) {
+  const ep_op *op = call->op;
   const ep_shape_runs runs = ep_shape_runs_along(op->axis, op->in);
   const int64_t own = ep_shape_side(op->out, op->axis) * runs.place;
-  return runs_run(stream, {rows * runs.count, own, runs.whole, op->start * runs.place, own, 0},
-                  false, x, y);
+  return runs_run(call->stream,
+                  {call->rows * runs.count, own, runs.whole, op->start * runs.place, own, 0}, false,
+                  call->x[0], call->y);
 }
 
-cudaError_t ep_cuda_slice_backward(cudaStream_t stream, const ep_op *op, int64_t rows,
-                                   const float *grad, float *grad_x) {
+static cudaError_t slice_backward(const ep_cuda_call *call) {
+  const ep_op *op = call->op;
   const ep_shape_runs runs = ep_shape_runs_along(op->axis, op->in);
   const int64_t own = ep_shape_side(op->out, op->axis) * runs.place;
-  return runs_run(stream, {rows * runs.count, own, own, 0, runs.whole, op->start * runs.place},
-                  true, grad, grad_x);
+  return runs_run(call->stream,
+                  {call->rows * runs.count, own, own, 0, runs.whole, op->start * runs.place}, true,
+                  call->grad, call->grad_x[0]);
 }
+
+EP_CUDA_OPERATOR(SLICE, slice_forward, slice_backward, APART, NULL, NULL);
 
 /* --- permutations -------------------------------------------------------------------------- */
 
@@ -197,24 +230,31 @@ static int64_t step_of(ep_shape shape, int side) {
   return ep_shape_runs_along(side, shape).place;
 }
 
-cudaError_t ep_cuda_permute_forward(cudaStream_t stream, const ep_op *op, int64_t rows,
-                                    const float *x, float *y) {
+static cudaError_t permute_forward(const ep_cuda_call *call) {
+  const ep_op *op = call->op;
   map of = {};
   of.features = op->out_features;
   for (int side = 0; side < EP_SHAPE_SIDES; side++) {
     of.side[side] = ep_shape_side(op->out, side);
     of.step[side] = step_of(op->in, op->order[side]);
   }
-  return permute_run(stream, rows, of, x, y);
+  return permute_run(call->stream, call->rows, of, call->x[0], call->y);
 }
 
-cudaError_t ep_cuda_permute_backward(cudaStream_t stream, const ep_op *op, int64_t rows,
-                                     const float *grad, float *grad_x) {
+static cudaError_t permute_backward(const ep_cuda_call *call) {
+  const ep_op *op = call->op;
   map of = {};
   of.features = op->in_features;
   for (int side = 0; side < EP_SHAPE_SIDES; side++) {
     of.side[op->order[side]] = ep_shape_side(op->out, side);
     of.step[op->order[side]] = step_of(op->out, side);
   }
-  return permute_run(stream, rows, of, grad, grad_x);
+  return permute_run(call->stream, call->rows, of, call->grad, call->grad_x[0]);
 }
+
+EP_CUDA_OPERATOR(PERMUTE, permute_forward, permute_backward, APART, NULL, NULL);
+
+/* --- the same numbers in another shape ----------------------------------------------------- */
+
+EP_CUDA_OPERATOR(FLATTEN, NULL, NULL, IN_PLACE, NULL, NULL);
+EP_CUDA_OPERATOR(RESHAPE, NULL, NULL, IN_PLACE, NULL, NULL);

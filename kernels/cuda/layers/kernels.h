@@ -109,6 +109,19 @@ cudaError_t ep_cuda_linear_backward_run(cudaStream_t stream, const ep_cuda_linea
 cudaError_t ep_cuda_column_sums(cudaStream_t stream, int64_t rows, int64_t columns,
                                 const float *grad, int slices, float *sums);
 
+/* Slices of a batch's rows that are summed apart, each of `each` rows or more. */
+static inline int ep_cuda_row_slices(int64_t rows, int64_t each) {
+  const int most = 64;
+  const int64_t slices = (rows + each - 1) / each;
+  return slices < most ? (int)slices : most;
+}
+
+/* Those of columns that are summed by a few threads each. */
+static inline int ep_cuda_column_slices(int64_t rows) {
+  const int most = 32, slices = ep_cuda_row_slices(rows, 64);
+  return slices < most ? slices : most;
+}
+
 /* --- activations.cu ------------------------------------------------------------------------ */
 
 /* y = f(x). x, y: [rows, columns]; y is written, and may be x but for softmax and log_softmax. */
@@ -122,33 +135,6 @@ cudaError_t ep_cuda_activation_backward(cudaStream_t stream, const ep_op *op, in
 /* sum = a + b, each [count]; sum may be either. */
 cudaError_t ep_cuda_add(cudaStream_t stream, int64_t count, const float *a, const float *b,
                         float *sum);
-
-/* --- joins.cu ------------------------------------------------------------------------------ */
-
-/* What each of these does, and which inputs it has, is in graph.h. x, grad_x: host arrays of
- * [op->inputs] device arrays. y, grad_x: written; grad_x[k] may be NULL: nobody asks. */
-
-/* All [rows, out_features]. grad_x[k] may be grad. */
-cudaError_t ep_cuda_mul_forward(cudaStream_t stream, const ep_op *op, int64_t rows,
-                                const float *const *x, float *y);
-cudaError_t ep_cuda_mul_backward(cudaStream_t stream, const ep_op *op, int64_t rows,
-                                 const float *const *x, const float *grad, float *const *grad_x);
-
-/* x[k]: [rows, its features]; y, grad: [rows, out]. */
-cudaError_t ep_cuda_concat_forward(cudaStream_t stream, const ep_op *op, int64_t rows,
-                                   const float *const *x, float *y);
-cudaError_t ep_cuda_concat_backward(cudaStream_t stream, const ep_op *op, int64_t rows,
-                                    const float *grad, float *const *grad_x);
-
-/* x, grad_x: [rows, in]; y, grad: [rows, out]. */
-cudaError_t ep_cuda_slice_forward(cudaStream_t stream, const ep_op *op, int64_t rows,
-                                  const float *x, float *y);
-cudaError_t ep_cuda_slice_backward(cudaStream_t stream, const ep_op *op, int64_t rows,
-                                   const float *grad, float *grad_x);
-cudaError_t ep_cuda_permute_forward(cudaStream_t stream, const ep_op *op, int64_t rows,
-                                    const float *x, float *y);
-cudaError_t ep_cuda_permute_backward(cudaStream_t stream, const ep_op *op, int64_t rows,
-                                     const float *grad, float *grad_x);
 
 /* --- conv.cu ------------------------------------------------------------------------------- */
 
@@ -189,24 +175,6 @@ cudaError_t ep_cuda_conv_forward(cudaStream_t stream, const ep_cuda_conv *conv);
 cudaError_t ep_cuda_conv_backward(cudaStream_t stream, const ep_cuda_conv *conv);
 cudaError_t ep_cuda_conv_weights(cudaStream_t stream, const ep_cuda_conv *conv);
 
-/* --- pools.cu ------------------------------------------------------------------------------ */
-
-/* x: [rows, in] -> y: [rows, out], written. places: [rows, out], where in its plane a max_pool2d
- * found each; NULL when nobody asks. */
-cudaError_t ep_cuda_pool_forward(cudaStream_t stream, const ep_op *op, int64_t rows, const float *x,
-                                 float *y, int32_t *places);
-/* grad: [rows, out] -> grad_x: [rows, in], written. */
-cudaError_t ep_cuda_pool_backward(cudaStream_t stream, const ep_op *op, int64_t rows,
-                                  const float *grad, const int32_t *places, float *grad_x);
-
-/* --- dropout.cu ---------------------------------------------------------------------------- */
-
-/* y = keep ? x / (1 - p) : 0, for both dropouts; y may be x. The mask is computed anew from the
- * step: of the clock's forward pass, or of its backward pass; row 0 is row `first` of the batch. */
-cudaError_t ep_cuda_dropout(cudaStream_t stream, const ep_op *op, int64_t first, int64_t rows,
-                            uint64_t seed, const ep_cuda_clock *clock, bool backward,
-                            const float *x, float *y);
-
 /* --- norms.cu ------------------------------------------------------------------------------ */
 
 /* batch_norm and layer_norm. x, y: [rows, out_features]; weight, bias: [channels] (layer_norm:
@@ -225,19 +193,6 @@ typedef struct {
 } ep_cuda_norm;
 cudaError_t ep_cuda_norm_forward(cudaStream_t stream, const ep_cuda_norm *norm);
 cudaError_t ep_cuda_norm_backward(cudaStream_t stream, const ep_cuda_norm *norm);
-
-/* --- embedding.cu -------------------------------------------------------------------------- */
-
-/* x: [rows, numbers + columns], the columns of whole numbers; weight: [embeddings, dimension]; y:
- * [rows, numbers + columns * dimension], written. A whole number beyond the embeddings counts as
- * the nearest. */
-cudaError_t ep_cuda_embedding_forward(cudaStream_t stream, const ep_op *op, int64_t rows,
-                                      const float *x, const float *weight, float *y);
-/* gradient: [slices, embeddings, dimension], written: each the sum of grad's in a fixed order, of a
- * slice of the rows' cells. */
-cudaError_t ep_cuda_embedding_weights(cudaStream_t stream, const ep_op *op, int64_t rows,
-                                      const float *x, const float *grad, int slices,
-                                      float *gradient);
 
 /* --- losses.cu ----------------------------------------------------------------------------- */
 

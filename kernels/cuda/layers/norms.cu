@@ -1,7 +1,7 @@
 /* batch_norm, a block a channel, and layer_norm, a warp a row, or a block a wide one. Sums are
  * taken in double: a mean of many numbers, and a variance about it, lose little. */
-#include "kernels/cuda/layers/kernels.h"
 #include "kernels/cuda/layers/launch.cuh"
+#include "kernels/cuda/layers/operator.h"
 #include "kernels/formulas/norms.h"
 
 enum {
@@ -450,3 +450,51 @@ cudaError_t ep_cuda_norm_backward(cudaStream_t stream, const ep_cuda_norm *norm)
   batch_backward<<<ep_cuda_blocks(count, THREADS), THREADS, 0, stream>>>(*norm, count);
   return cudaGetLastError();
 }
+
+/* --- rows ---------------------------------------------------------------------------------- */
+
+static ep_cuda_norm norm_of(const ep_cuda_call *call) {
+  ep_cuda_norm norm = {.op = *call->op,
+                       .rows = call->rows,
+                       .training = call->training,
+                       .x = call->x[0],
+                       .weight = call->weight,
+                       .bias = call->bias,
+                       .y = call->y,
+                       .saved = call->saved,
+                       .running = call->running,
+                       .grad = call->grad,
+                       .gradient = call->gradient,
+                       .sums = call->saved + 2 * call->op->in.channels, /* batch_norm's */
+                       .slices = call->slices};
+  return norm;
+}
+
+static cudaError_t forward_run(const ep_cuda_call *call) {
+  const ep_cuda_norm norm = norm_of(call);
+  return ep_cuda_norm_forward(call->stream, &norm);
+}
+
+static cudaError_t backward_run(const ep_cuda_call *call) {
+  const ep_cuda_norm norm = norm_of(call);
+  return ep_cuda_norm_backward(call->stream, &norm);
+}
+
+/* The statistics, and the sums of the way back. */
+static int64_t batch_saved(const ep_op *op, int64_t rows, int64_t batch) {
+  (void)rows, (void)batch;
+  return 4 * op->in.channels;
+}
+
+static int64_t layer_saved(const ep_op *op, int64_t rows, int64_t batch) {
+  (void)op, (void)batch;
+  return 2 * rows;
+}
+
+static int layer_slices(const ep_op *op, int64_t batch) {
+  (void)op;
+  return ep_cuda_column_slices(batch);
+}
+
+EP_CUDA_OPERATOR(BATCH_NORM, forward_run, backward_run, IN_PLACE, batch_saved, NULL);
+EP_CUDA_OPERATOR(LAYER_NORM, forward_run, backward_run, IN_PLACE, layer_saved, layer_slices);

@@ -5,8 +5,8 @@
  * divisions, is found once for them, and their loads are on their way together. */
 #include <math.h>
 
-#include "kernels/cuda/layers/kernels.h"
 #include "kernels/cuda/layers/launch.cuh"
+#include "kernels/cuda/layers/operator.h"
 #include "kernels/formulas/pools.h"
 
 enum { THREADS = 256, PLANES = 4 };
@@ -19,12 +19,12 @@ typedef struct {
   int kernel[2], stride[2], padding[2], dilation[2];
 } window;
 
-static window window_of(const ep_op *op) {
+template <ep_layer_type TYPE> static window window_of(const ep_op *op) {
   window w = {{(int)op->in.height, (int)op->in.width}, {(int)op->out.height, (int)op->out.width},
               {op->kernel[0], op->kernel[1]},          {op->stride[0], op->stride[1]},
               {op->padding[0], op->padding[1]},        {1, 1}};
   for (int i = 0; i < 2; i++)
-    if (op->type == EP_LAYER_MAX_POOL2D && op->kernel[i] > 1) w.dilation[i] = op->dilation[i];
+    if (TYPE == EP_LAYER_MAX_POOL2D && op->kernel[i] > 1) w.dilation[i] = op->dilation[i];
   return w;
 }
 
@@ -203,18 +203,21 @@ static extent extent_of(int64_t planes, int64_t plane) {
 }
 
 /* Whether a mean's windows have a number for each lane of a warp, and share few. */
-static bool is_wide(const ep_op *op) {
+template <ep_layer_type TYPE> static bool is_wide(const ep_op *op) {
   return op->in_features / op->out_features >= WARP &&
-         (op->type == EP_LAYER_ADAPTIVE_AVG_POOL2D || op->kernel[0] * op->kernel[1] >= WARP);
+         (TYPE == EP_LAYER_ADAPTIVE_AVG_POOL2D || op->kernel[0] * op->kernel[1] >= WARP);
 }
 
-template <ep_layer_type TYPE>
-static cudaError_t forward_run(cudaStream_t stream, const ep_op *op, int64_t rows, const float *x,
-                               float *y, int32_t *places) {
-  const window w = window_of(op);
+template <ep_layer_type TYPE> static cudaError_t forward_run(const ep_cuda_call *call) {
+  const ep_op *op = call->op;
+  const cudaStream_t stream = call->stream;
+  const float *x = call->x[0];
+  float *y = call->y;
+  int32_t *places = call->training ? (int32_t *)call->saved : NULL;
+  const window w = window_of<TYPE>(op);
   const int64_t plane = op->out.height * op->out.width;
-  const extent of = extent_of(rows * op->out.channels, plane);
-  if (TYPE != EP_LAYER_MAX_POOL2D && is_wide(op)) {
+  const extent of = extent_of(call->rows * op->out.channels, plane);
+  if (TYPE != EP_LAYER_MAX_POOL2D && is_wide<TYPE>(op)) {
     const int64_t count = of.planes * plane;
     means_by_warp<TYPE>
         <<<ep_cuda_blocks(count, THREADS / WARP), THREADS, 0, stream>>>(w, count, x, y);
@@ -227,20 +230,14 @@ static cudaError_t forward_run(cudaStream_t stream, const ep_op *op, int64_t row
   return cudaGetLastError();
 }
 
-cudaError_t ep_cuda_pool_forward(cudaStream_t stream, const ep_op *op, int64_t rows, const float *x,
-                                 float *y, int32_t *places) {
-  switch (op->type) {
-  case EP_LAYER_MAX_POOL2D: return forward_run<EP_LAYER_MAX_POOL2D>(stream, op, rows, x, y, places);
-  case EP_LAYER_AVG_POOL2D: return forward_run<EP_LAYER_AVG_POOL2D>(stream, op, rows, x, y, places);
-  default: return forward_run<EP_LAYER_ADAPTIVE_AVG_POOL2D>(stream, op, rows, x, y, places);
-  }
-}
-
-template <ep_layer_type TYPE>
-static cudaError_t backward_run(cudaStream_t stream, const ep_op *op, int64_t rows,
-                                const float *grad, const int32_t *places, float *grad_x) {
-  const window w = window_of(op);
-  const extent of = extent_of(rows * op->in.channels, op->in.height * op->in.width);
+template <ep_layer_type TYPE> static cudaError_t backward_run(const ep_cuda_call *call) {
+  const ep_op *op = call->op;
+  const cudaStream_t stream = call->stream;
+  const float *grad = call->grad;
+  const int32_t *places = (const int32_t *)call->saved;
+  float *grad_x = call->grad_x[0];
+  const window w = window_of<TYPE>(op);
+  const extent of = extent_of(call->rows * op->in.channels, op->in.height * op->in.width);
   if (of.several)
     backward<TYPE, PLANES>
         <<<of.blocks, THREADS, 0, stream>>>(w, of.planes, of.at_once, grad, places, grad_x);
@@ -250,14 +247,15 @@ static cudaError_t backward_run(cudaStream_t stream, const ep_op *op, int64_t ro
   return cudaGetLastError();
 }
 
-cudaError_t ep_cuda_pool_backward(cudaStream_t stream, const ep_op *op, int64_t rows,
-                                  const float *grad, const int32_t *places, float *grad_x) {
-  switch (op->type) {
-  case EP_LAYER_MAX_POOL2D:
-    return backward_run<EP_LAYER_MAX_POOL2D>(stream, op, rows, grad, places, grad_x);
-  case EP_LAYER_AVG_POOL2D:
-    return backward_run<EP_LAYER_AVG_POOL2D>(stream, op, rows, grad, places, grad_x);
-  default:
-    return backward_run<EP_LAYER_ADAPTIVE_AVG_POOL2D>(stream, op, rows, grad, places, grad_x);
-  }
+/* Where in its plane each maximum is: [batch, out], which an evaluation does not write. */
+static int64_t places_count(const ep_op *op, int64_t rows, int64_t batch) {
+  (void)rows;
+  return batch * op->out_features;
 }
+
+EP_CUDA_OPERATOR(MAX_POOL2D, forward_run<EP_LAYER_MAX_POOL2D>, backward_run<EP_LAYER_MAX_POOL2D>,
+                 APART, places_count, NULL);
+EP_CUDA_OPERATOR(AVG_POOL2D, forward_run<EP_LAYER_AVG_POOL2D>, backward_run<EP_LAYER_AVG_POOL2D>,
+                 APART, NULL, NULL);
+EP_CUDA_OPERATOR(ADAPTIVE_AVG_POOL2D, forward_run<EP_LAYER_ADAPTIVE_AVG_POOL2D>,
+                 backward_run<EP_LAYER_ADAPTIVE_AVG_POOL2D>, APART, NULL, NULL);

@@ -4,8 +4,7 @@
 
 #include "kernels/cuda/network/ahead.h"
 #include "kernels/cuda/network/layout.h"
-#include "kernels/operators/operator.h"
-#include "kernels/plans/work.h"
+#include "kernels/cuda/network/operator.h"
 
 int64_t ep_cuda_row_bytes(const ep_program *program) {
   int64_t size = program->x_type == EP_X_UINT8 ? 1 : (int64_t)sizeof(float);
@@ -24,89 +23,22 @@ static int64_t passed_rows(const ep_cuda_network *network) {
   return network->share.evaluates ? 0 : network->program->batch_size;
 }
 
-static ep_status linear_take(ep_cuda_network *network, ep_cuda_layer *layer, ep_error *error) {
-  const ep_op *op = layer->op;
-  int64_t batch = network->program->batch_size, weights = ep_op_own_weights(op);
-  layer->thin = ep_op_is_thin(op, batch);
-  layer->slices = layer->thin ? ep_cuda_linear_slices(op, batch) : 1;
-  layer->bias_slices = ep_cuda_row_slices(batch);
-  int64_t biases = op->bias >= 0 ? op->out_features : 0;
-  bool apart = !layer->thin && biases;
-  const ep_cuda_buffer buffers[] = {
-      {&layer->gradient, layer->trained ? layer->slices : 0, weights + (layer->thin ? biases : 0),
-       sizeof(float)},
-      {&layer->bias_gradient, layer->trained && apart ? layer->bias_slices : 0, biases,
-       sizeof(float)},
-      {&network->workspace, layer->thin || network->workspace ? 0 : 1, EP_CUDA_GEMM_WORKSPACE_BYTES,
-       1}, /* unless it is there already */
-  };
-  return ep_cuda_memory_take_all(&network->memory, buffers, sizeof buffers / sizeof *buffers,
-                                 error);
-}
-
-static ep_status taps_take(ep_cuda_network *network, const ep_op *op, bool backward,
-                           ep_cuda_tap **out, ep_error *error) {
-  int64_t count = ep_cuda_conv_taps_count(op, backward);
-  ep_cuda_tap *taps = calloc((size_t)count, sizeof *taps);
-  if (!taps) return ep_fail(error, EP_NO_MEMORY, "no memory for a convolution");
-  ep_cuda_conv_taps(op, backward, taps);
-  ep_status status =
-      ep_cuda_memory_take_copy(&network->memory, out, taps, count, sizeof *taps, error);
-  free(taps);
-  return status;
-}
-
-static ep_status conv_take(ep_cuda_network *network, ep_cuda_layer *layer, ep_error *error) {
-  const ep_op *op = layer->op;
-  int64_t parameters = ep_op_own_weights(op) + ep_op_own_biases(op);
-  ep_status status = taps_take(network, op, false, &layer->taps, error);
-  if (status == EP_OK && layer->part[0] >= 0)
-    status = taps_take(network, op, true, &layer->back_taps, error);
-  if (status != EP_OK || !layer->trained) return status;
-  layer->slices = 1;
-  layer->conv_slices = ep_cuda_conv_slices(op, network->program->batch_size);
-  const ep_cuda_buffer buffers[] = {
-      {&layer->partials, layer->conv_slices, parameters, sizeof(float)},
-      {&layer->gradient, 1, parameters, sizeof(float)}};
-  return ep_cuda_memory_take_all(&network->memory, buffers, 2, error);
-}
-
-static ep_status norm_take(ep_cuda_network *network, ep_cuda_layer *layer, ep_error *error) {
-  const ep_op *op = layer->op;
-  bool by_row = op->type == EP_LAYER_LAYER_NORM;
-  layer->slices = by_row ? ep_cuda_row_slices(network->program->batch_size) : 1;
-  const ep_cuda_buffer buffers[] = {
-      {&layer->saved, 2, by_row ? network->capacity_rows : op->in.channels, sizeof(float)},
-      {&layer->sums, by_row ? 0 : 2, op->in.channels, sizeof(float)},
-      {&layer->gradient, layer->trained ? layer->slices : 0, 2 * ep_op_own_weights(op),
-       sizeof(float)}};
-  return ep_cuda_memory_take_all(&network->memory, buffers, 3, error);
-}
-
 static ep_status layer_take(ep_cuda_network *network, ep_cuda_layer *layer, ep_error *error) {
   const ep_op *op = layer->op;
-  ep_cuda_memory *memory = &network->memory;
-  int64_t batch = passed_rows(network);
-  ep_status status = EP_OK;
-  if (!layer->in_place)
-    status = ep_cuda_memory_take(memory, &layer->memory, network->capacity_rows, op->out_features,
-                                 sizeof(float), error);
+  const ep_cuda_operator *row = ep_cuda_operator_of(op->type);
+  const int64_t rows = network->capacity_rows, batch = network->program->batch_size;
+  ep_status status =
+      ep_cuda_memory_take(&network->memory, &layer->memory, layer->in_place ? 0 : rows,
+                          op->out_features, sizeof(float), error);
   if (status != EP_OK) return status;
-  switch (op->type) {
-  case EP_LAYER_LINEAR: return linear_take(network, layer, error);
-  case EP_LAYER_CONV2D: return conv_take(network, layer, error);
-  case EP_LAYER_BATCH_NORM:
-  case EP_LAYER_LAYER_NORM: return norm_take(network, layer, error);
-  case EP_LAYER_MAX_POOL2D:
-    return ep_cuda_memory_take(memory, &layer->places, batch, op->out_features, sizeof(int32_t),
-                               error);
-  case EP_LAYER_EMBEDDING:
-    layer->slices = ep_cuda_embedding_slices(op, network->program->batch_size);
-    if (!layer->trained) return EP_OK;
-    return ep_cuda_memory_take(memory, &layer->gradient, layer->slices, ep_op_own_weights(op),
-                               sizeof(float), error);
-  default: return EP_OK;
-  }
+  if (row->network && row->network->take) return row->network->take(network, layer, error);
+  layer->slices = row->slices ? row->slices(op, batch) : 1;
+  const int64_t saved = row->saved ? row->saved(op, rows, passed_rows(network)) : 0;
+  const int64_t parameters = ep_op_own_weights(op) + ep_op_own_biases(op);
+  const ep_cuda_buffer buffers[] = {
+      {&layer->saved, 1, saved, sizeof(float)},
+      {&layer->gradient, layer->trained ? layer->slices : 0, parameters, sizeof(float)}};
+  return ep_cuda_memory_take_all(&network->memory, buffers, 2, error);
 }
 
 /* The loss writes a gradient in any case. */
@@ -208,10 +140,10 @@ static void gradients_walk(gradient_list *list) {
     const ep_op *op = layer->op;
     if (!layer->trained) continue;
     int64_t weights = ep_op_own_weights(op), biases = ep_op_own_biases(op);
-    bool apart = op->type == EP_LAYER_LINEAR && !layer->thin;
+    const bool apart = layer->bias_gradient != NULL;
     int64_t count = weights + (apart ? 0 : biases);
     gradients_add(list, op->weight, count, count, layer->gradient, layer->slices);
-    if (apart && biases)
+    if (apart)
       gradients_add(list, op->bias, biases, biases, layer->bias_gradient, layer->bias_slices);
   }
 }

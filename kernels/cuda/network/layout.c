@@ -2,59 +2,10 @@
 
 #include <assert.h>
 
+#include "kernels/cuda/network/operator.h"
 #include "kernels/formulas/activations.h"
-#include "kernels/operators/operator.h"
-#include "kernels/plans/work.h"
-
-/* Rows that are summed apart: a warp goes along a slice, or, where a row is wide enough, a block
- * reads some of its inputs as a tile. */
-enum { SLICE_ROWS = 512, TILE_SLICE_ROWS = 32, SLICES_AT_MOST = 64, WIDE_INPUTS = 32 };
-/* Those of columns that are summed by a few threads each. */
-enum { COLUMN_SLICE_ROWS = 64, COLUMN_SLICES_AT_MOST = 32 };
-/* Cells of an embedding that a block looks through, and weights of all slices together. */
-enum { SLICE_CELLS = 2048, SLICED_WEIGHTS_MAX = 1 << 22 };
-
-bool ep_cuda_linear_by_tile(const ep_op *op) {
-  return op->in_features >= WIDE_INPUTS;
-}
-
-static int slices_of(int64_t rows, int64_t slice_rows) {
-  int64_t slices = (rows + slice_rows - 1) / slice_rows;
-  return (int)(slices < SLICES_AT_MOST ? slices : SLICES_AT_MOST);
-}
-
-int ep_cuda_linear_slices(const ep_op *op, int64_t rows) {
-  return slices_of(rows, ep_cuda_linear_by_tile(op) ? TILE_SLICE_ROWS : SLICE_ROWS);
-}
-
-int ep_cuda_row_slices(int64_t rows) {
-  const int slices = slices_of(rows, COLUMN_SLICE_ROWS);
-  return slices < COLUMN_SLICES_AT_MOST ? slices : COLUMN_SLICES_AT_MOST;
-}
-
-int ep_cuda_embedding_slices(const ep_op *op, int64_t rows) {
-  int64_t slices = slices_of(rows * ep_op_columns(op), SLICE_CELLS);
-  const int64_t most = SLICED_WEIGHTS_MAX / ep_op_own_weights(op);
-  if (slices > most) slices = most;
-  return slices > 1 ? (int)slices : 1;
-}
 
 /* --- checks -------------------------------------------------------------------------------- */
-
-static bool product_fits(int64_t a, int64_t b, int64_t c, int64_t d) {
-  int64_t product;
-  return !__builtin_mul_overflow(a, b, &product) && !__builtin_mul_overflow(product, c, &product) &&
-         !__builtin_mul_overflow(product, d, &product);
-}
-
-static bool window_is_sound(const ep_op *op) {
-  for (int i = 0; i < 2; i++)
-    if (op->kernel[i] < 1 || op->stride[i] < 1 || op->padding[i] < 0) return false;
-  if (op->type == EP_LAYER_CONV2D)
-    return op->groups >= 1 && op->in.channels % op->groups == 0 &&
-           op->out.channels % op->groups == 0;
-  return true;
-}
 
 /* Whether what it reads comes before it. */
 static bool inputs_are_there(const ep_op *op, int i) {
@@ -65,23 +16,18 @@ static bool inputs_are_there(const ep_op *op, int i) {
 
 static ep_status op_check(const ep_program *program, int i, ep_error *error) {
   const ep_op *op = &program->ops[i];
-  bool has_window = op->type == EP_LAYER_CONV2D || op->type == EP_LAYER_MAX_POOL2D ||
-                    op->type == EP_LAYER_AVG_POOL2D;
+  const ep_operator *row = ep_operator_of(op->type);
+  int64_t product;
   if (op->in_features < 1 || op->out_features < 1)
     return ep_fail(error, EP_INVALID, "layer %d has no features", i);
-  if (has_window && !window_is_sound(op))
-    return ep_fail(error, EP_INTERNAL, "layer %d has an invalid kernel size or stride", i);
   if (!inputs_are_there(op, i))
     return ep_fail(error, EP_INTERNAL, "layer %d reads what does not stand before it", i);
-  if ((op->inputs > 1 || op->type == EP_LAYER_SLICE || op->type == EP_LAYER_PERMUTE ||
-       op->type == EP_LAYER_EMBEDDING) &&
-      !ep_operator_of(op->type)->fits(program, op))
+  if (!row->fits(program, op))
     return ep_fail(error, EP_INTERNAL, "layer %d has shapes that do not fit together", i);
-  if (!product_fits(op->in_features, op->out_features, 1, 1) ||
-      (op->type == EP_LAYER_CONV2D &&
-       !product_fits(op->in.channels, op->out.channels, op->kernel[0], op->kernel[1])))
+  if (__builtin_mul_overflow(op->in_features, op->out_features, &product) ||
+      ep_op_weights(op) == INT64_MAX)
     return ep_fail(error, EP_NO_MEMORY, "layer %d has more weights than fit on a GPU", i);
-  if (op->type == EP_LAYER_BATCH_NORM && op->running < 0)
+  if (row->running && op->running < 0)
     return ep_fail(error, EP_INTERNAL, "layer %d has no running statistics", i);
   if (op->bias >= 0 && op->bias != op->weight + ep_op_own_weights(op))
     return ep_fail(error, EP_INTERNAL, "layer %d: the bias does not follow the weight", i);
@@ -109,9 +55,8 @@ static bool is_fused(const ep_cuda_network *network, int i) {
   const ep_op *op = &program->ops[i];
   if (i == 0 || i == network->share.first || op->input[0] != i || !ep_activation_is(op->type))
     return false;
-  const ep_op *before = &program->ops[i - 1];
-  if (before->type == EP_LAYER_LINEAR) return ep_op_is_thin(before, program->batch_size);
-  return before->type == EP_LAYER_CONV2D && network->layers[i].in_place;
+  const ep_cuda_network_operator *before = ep_cuda_operator_of(op[-1].type)->network;
+  return before && before->activates && before->activates(network, i);
 }
 
 void ep_cuda_layout_decide(ep_cuda_network *network) {
@@ -131,22 +76,6 @@ void ep_cuda_layout_decide(ep_cuda_network *network) {
 }
 
 /* --- where gradients lie ------------------------------------------------------------------- */
-
-/* Whether the op makes of the gradient by its output that by an input in its place. */
-static bool undoes_in_place(ep_layer_type type) {
-  switch (type) {
-  case EP_LAYER_LINEAR:
-  case EP_LAYER_CONV2D:
-  case EP_LAYER_MAX_POOL2D:
-  case EP_LAYER_AVG_POOL2D:
-  case EP_LAYER_ADAPTIVE_AVG_POOL2D:
-  case EP_LAYER_EMBEDDING:
-  case EP_LAYER_CONCAT:
-  case EP_LAYER_SLICE:
-  case EP_LAYER_PERMUTE: return false;
-  default: return true;
-  }
-}
 
 static bool is_view(const ep_cuda_network *network, int i) {
   return network->values[i + 1].base != i + 1;
@@ -187,10 +116,11 @@ static void op_place(ep_cuda_network *network, int i, const int *first) {
   ep_cuda_layer *layer = &network->layers[i];
   const ep_op *op = layer->op;
   const int own = values[i + 1].gradient;
+  const bool in_place = ep_cuda_operator_of(op->type)->grad == EP_CUDA_GRAD_IN_PLACE;
   bool goes_on = false; /* in the memory of its output's gradient */
   for (int k = 0; k < op->inputs; k++) {
     if (!values[op->input[k]].learns) continue;
-    const bool here = !goes_on && undoes_in_place(op->type);
+    const bool here = !goes_on && in_place;
     layer->part[k] = here ? own : grad_take(network, values[op->input[k]].features);
     goes_on = goes_on || here;
   }

@@ -1,6 +1,5 @@
 /* layout.h: what a program's layers need, before any memory is taken: which of them write over
- * their input, which are trained, where their gradients lie, and into how many slices their sums
- * are cut. */
+ * their input, which are trained, and where their gradients lie. */
 #ifndef EP_KERNELS_CUDA_NETWORK_LAYOUT_H
 #define EP_KERNELS_CUDA_NETWORK_LAYOUT_H
 
@@ -15,10 +14,5 @@ void ep_cuda_layout_decide(ep_cuda_network *network);
 /* Then fills the grads, the part_sums, the values' gradients and the layers' parts. An op leaves
  * its parts in memory of their own, but for the first of those that it makes in place. */
 void ep_cuda_gradients_place(ep_cuda_network *network);
-
-/* Slices of a batch's rows that are summed apart. */
-int ep_cuda_linear_slices(const ep_op *op, int64_t rows);
-int ep_cuda_row_slices(int64_t rows);
-int ep_cuda_embedding_slices(const ep_op *op, int64_t rows);
 
 #endif

@@ -29,6 +29,7 @@ typedef struct {
   int part[EP_OP_INPUTS]; /* where it leaves its part of an input's gradient, in the network's
                              grads; -1: nobody asks for it */
 
+  float *saved;    /* by the forward pass for the way back, as the operator's row says */
   float *gradient; /* of the parameters: [slices, …] */
   int slices;      /* parts of a batch's rows that are summed apart */
 
@@ -42,10 +43,6 @@ typedef struct {
   ep_cuda_tap *taps, *back_taps;
   float *partials;
   int conv_slices;
-
-  int32_t *places; /* max_pool2d: [batch_size, out_features] */
-  float *saved;    /* norms: means and 1 / deviations */
-  float *sums;     /* batch_norm: [2, channels] */
 } ep_cuda_layer;
 
 /* Memory that gradients by values have by turns. */
@@ -196,20 +193,6 @@ ep_status ep_cuda_network_backward_to(ep_cuda_network *network, int first, const
 ep_status ep_cuda_network_update(ep_cuda_network *network, ep_error *error);
 ep_cuda_update ep_cuda_network_update_of(const ep_cuda_network *network);
 
-/* Whether layer i is a dropout that goes with the activation before it, in a training pass that
- * begins with layer `first`. */
-bool ep_cuda_network_drops_with(const ep_cuda_network *network, int first, int i);
-
-/* Whether the products of a training pass of so many rows are worth a search: those of the batches
- * that most steps have. Others, and all of an evaluation, whose rows come in many counts, take the
- * likeliest algorithm. */
-bool ep_cuda_network_searches(const ep_cuda_network *network, int64_t rows);
-
-/* Queues a product, choosing its algorithm when this shape is new; `searched`: by a search, which
- * must be over before a graph records the product (gemm.h). */
-ep_status ep_cuda_network_multiply(ep_cuda_network *network, ep_cuda_products *products,
-                                   const ep_cuda_gemm_shape *shape, bool searched, ep_error *error);
-
 /* Queues a forward pass and adds its loss (a sum, not a mean) and errors to the tally. y: device.
  */
 ep_status ep_cuda_network_tally(ep_cuda_network *network, const float *x, const void *y,
@@ -223,9 +206,6 @@ ep_status ep_cuda_network_loss(ep_cuda_network *network, const float *output, co
 /* Queues the gradients of one training step of `rows` rows, as the clock says: the batch (which
  * must already be taken when the rows are not resident), forward, loss, backward. */
 ep_status ep_cuda_network_gradients(ep_cuda_network *network, int64_t rows, ep_error *error);
-
-/* Whether a thin linear layer goes back by tiles: its rows are as wide as one. */
-bool ep_cuda_linear_by_tile(const ep_op *op);
 
 /* A value of the pass at hand, when the network's input is x. */
 static inline float *ep_cuda_value(const ep_cuda_network *network, int value, const float *x) {

@@ -3,28 +3,21 @@
 #include "kernels/plans/work.h"
 
 /* Launches, forward, back and to the weights, by what they take: a wide product with the passes
- * beside it as much as six. */
+ * beside it as much as six. What follows from the operator's row needs no number here. */
 static double op_launches(const ep_op *op, int64_t rows, bool first) {
-  switch (op->type) {
-  case EP_LAYER_LINEAR: return ep_op_is_thin(op, rows) ? 1.4 : first ? 4.3 : 6;
-  case EP_LAYER_CONV2D: return 3;
-  case EP_LAYER_BATCH_NORM:
-  case EP_LAYER_LAYER_NORM: return 2.5;
-  case EP_LAYER_DROPOUT: return 0.7;
-  case EP_LAYER_MAX_POOL2D:
-  case EP_LAYER_AVG_POOL2D:
-  case EP_LAYER_ADAPTIVE_AVG_POOL2D:
-  case EP_LAYER_EMBEDDING:
-  case EP_LAYER_DROPOUT2D:
-  case EP_LAYER_MUL:
-  case EP_LAYER_SLICE:
-  case EP_LAYER_PERMUTE: return 2;
-  case EP_LAYER_ADD: return 2 * (op->inputs - 1);
-  case EP_LAYER_CONCAT: return 2 * op->inputs;
-  case EP_LAYER_SOFTMAX:
-  case EP_LAYER_LOG_SOFTMAX: return 1;
-  default: return 0; /* with the layer before it */
+  const ep_operator *row = ep_operator_of(op->type);
+  if (op->type == EP_LAYER_LINEAR) return ep_op_is_thin(op, rows) ? 1.4 : first ? 4.3 : 6;
+  if (row->multiplies) return 3;
+  switch (row->writes) {
+  case EP_WRITES_NOTHING: return 0;
+  case EP_WRITES_APART: return 2 * op->inputs;
+  case EP_WRITES_ROWS: return ep_op_weights(op) > 0 ? 2.5 : 1;
+  case EP_WRITES_EACH: break;
   }
+  if (row->saved == EP_SAVED_MASK) return 0.7; /* mostly with the layer before it */
+  if (row->saved == EP_SAVED_NOTHING && op->inputs == 1) return 0; /* with the layer before it */
+  /* A sum is one of two values at a time. */
+  return row->reads == EP_READS_NOTHING && op->inputs > 1 ? 2 * (op->inputs - 1) : 2;
 }
 
 /* Beside the layers: the rows, the loss and the update. */

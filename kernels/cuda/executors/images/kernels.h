@@ -159,7 +159,7 @@ void ep_images_weights_share(ep_images_weight *rows, ep_images_weights *all);
 cudaError_t ep_images_weights_copy(cudaStream_t stream, const ep_images_weights *all);
 cudaError_t ep_images_weights_back(cudaStream_t stream, const ep_images_weights *all);
 
-/* y = keep ? x / (1 - p) : 0, for both dropouts, as ep_cuda_dropout: [rows, out]; y may be x. */
+/* y = keep ? x / (1 - p) : 0, for both dropouts, as dropout.cu: [rows, out]; y may be x. */
 cudaError_t ep_images_dropout(cudaStream_t stream, bool half, const ep_op *op, int64_t first,
                               int64_t rows, uint64_t seed, const ep_cuda_clock *clock,
                               bool backward, const void *x, void *y);

@@ -186,7 +186,6 @@ static ep_cuda_norm layer_norm_of(const pass *p, int i) {
                           .saved = layer->saved,
                           .grad = images->grads[own->grad],
                           .gradient = own->norm_gradient,
-                          .sums = layer->sums,
                           .slices = layer->slices};
   return (ep_cuda_norm){.op = *op,
                         .rows = p->rows,
@@ -198,7 +197,6 @@ static ep_cuda_norm layer_norm_of(const pass *p, int i) {
                         .saved = layer->saved,
                         .grad = images->plain,
                         .gradient = layer->trained ? layer->gradient : NULL,
-                        .sums = layer->sums,
                         .slices = layer->slices};
 }
 
