@@ -15,7 +15,7 @@ fail() {
 case $kind in
   run)
     for seed in 1 2 3 20261129; do
-      "$simulate" --seed "$seed" --events "${EPOCHD_SIMULATED_EVENTS:-200000}" || fail "seed $seed"
+      "$simulate" --seed "$seed" --events "${EPOCHD_SIMULATED_EVENTS:-50000}" || fail "seed $seed"
     done
     ;;
   replay)
