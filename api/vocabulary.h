@@ -19,8 +19,8 @@ extern "C" {
   X(BLOCKS, "blocks")
 
 /* X(code, JSON name, group, meaning, formula). Names and formulas are torch.nn's (snake case). An
- * activation without fields is a row here, its formula (kernels/formulas/activations.h) and its
- * operator (engine/weights/onnx_layers.c); fields stand in api/spec/layers.c. */
+ * activation without fields is a row here, its formula (kernels/formulas/activations.h) and its row
+ * of engine/layers/layer.h; fields stand in api/spec/layers.c. */
 #define EP_LAYER_TABLE(X)                                                                          \
   X(LINEAR, "linear", DENSE, "each column out is a weighted sum of all columns in",                \
     "y = x W^T + b, W: [out_features, in_features], b: [out_features]")                            \

@@ -31,6 +31,10 @@ static inline int64_t ep_shape_side(ep_shape shape, int side) {
   return side == 0 ? shape.channels : side == 1 ? shape.height : shape.width;
 }
 
+static inline void ep_shape_set_side(ep_shape *shape, int side, int64_t length) {
+  *(side == 0 ? &shape->channels : side == 1 ? &shape->height : &shape->width) = length;
+}
+
 enum { EP_OP_INPUTS = 4 };     /* values that an operator reads at most */
 enum { EP_OP_PARAMETERS = 8 }; /* parameters that it has at most */
 

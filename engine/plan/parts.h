@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "api/json/problem.h"
+#include "engine/layers/lowering.h"
 #include "engine/plan/plan.h"
 #include "kernels/operators/operator.h"
 #include "kernels/plans/work.h"
@@ -28,11 +29,6 @@ static inline void ep_layer_title(const ep_job_spec *spec, int layer, ep_layer_n
     snprintf(out, sizeof(ep_layer_name), "%d", layer);
 }
 
-enum { EP_SHAPE_BYTES = 72 };
-
-/* "[20, 4, 4]", "[20, 16]" of rank 2, or "[320]" for a vector. */
-const char *ep_shape_format(ep_shape shape, int rank, char text[EP_SHAPE_BYTES]);
-
 /* Lowers the layers (lowering.c): fills ops, names, groups and the program's counts, for which
  * there is room. *rank: sides of the data's rows (1: vectors, 3: images), then of the output.
  * Returns false when a shape does not fit, so that nothing can be said of what follows it. */
@@ -51,8 +47,10 @@ void ep_plan_check_training(const ep_job_spec *spec, const ep_plan *plan, ep_pro
 void ep_plan_slices(const ep_job_spec *spec, ep_plan *plan, ep_problem *problem);
 void ep_plan_ranks(const ep_job_spec *spec, ep_plan *plan, ep_problem *problem);
 
-/* The least rows, above none, over which a batch_norm takes its mean in a batch of `rows` rows. */
-int64_t ep_plan_piece_rows_least(const ep_parallel *parallel, int64_t rows, bool sync);
+/* Whether each batch has rows enough for the op, of the layer `name`: a mean and variance over one
+ * row is none. */
+void ep_plan_pieces_check(const ep_plan *plan, const ep_op *op, const char *name,
+                          ep_problem *problem);
 /* What several ranks hold beside the data: replicas with gradients in double, their sums, the
  * snapshot, pieces on their way, and what evaluates. */
 int64_t ep_plan_ranks_bytes(const ep_program *program);

@@ -17,6 +17,22 @@ static int64_t piece_rows(int64_t rows, int number, int pieces) {
   return ep_piece_first(rows, number + 1, pieces) - ep_piece_first(rows, number, pieces);
 }
 
+/* The least rows, above none, over which a batch_norm takes its mean in a batch of `rows` rows. */
+static int64_t piece_rows_least(const ep_parallel *parallel, int64_t rows, bool sync) {
+  int64_t least = INT64_MAX;
+  for (int piece = 0; piece < parallel->micro_batches; piece++) {
+    int64_t together = 0;
+    for (int replica = 0; replica < parallel->data; replica++) {
+      int64_t slice = piece_rows(rows, replica, parallel->data);
+      int64_t own = piece_rows(slice, piece, parallel->micro_batches);
+      together += own;
+      if (!sync && own > 0 && own < least) least = own;
+    }
+    if (sync && together > 0 && together < least) least = together;
+  }
+  return least;
+}
+
 /* Not given: so many that the stages wait little, as far as the smallest slice has rows. */
 static int micro_batches_default(int model, int64_t slice_rows) {
   int64_t most = slice_rows < EP_LIMIT_MICRO_BATCHES ? slice_rows : EP_LIMIT_MICRO_BATCHES;
@@ -36,9 +52,8 @@ static bool has_batch_norm(const ep_layer_spec *layers, int count) {
  */
 static void pieces_for_norms(const ep_program *program, ep_parallel *parallel) {
   int64_t batch = program->batch_size, left = program->train_rows % batch;
-  while (parallel->micro_batches > 1 &&
-         (ep_plan_piece_rows_least(parallel, batch, false) < 2 ||
-          (left > 0 && ep_plan_piece_rows_least(parallel, left, false) < 2)))
+  while (parallel->micro_batches > 1 && (piece_rows_least(parallel, batch, false) < 2 ||
+                                         (left > 0 && piece_rows_least(parallel, left, false) < 2)))
     parallel->micro_batches--;
 }
 
@@ -67,19 +82,27 @@ void ep_plan_slices(const ep_job_spec *spec, ep_plan *plan, ep_problem *problem)
     pieces_for_norms(&plan->program, parallel);
 }
 
-int64_t ep_plan_piece_rows_least(const ep_parallel *parallel, int64_t rows, bool sync) {
-  int64_t least = INT64_MAX;
-  for (int piece = 0; piece < parallel->micro_batches; piece++) {
-    int64_t together = 0;
-    for (int replica = 0; replica < parallel->data; replica++) {
-      int64_t slice = piece_rows(rows, replica, parallel->data);
-      int64_t own = piece_rows(slice, piece, parallel->micro_batches);
-      together += own;
-      if (!sync && own > 0 && own < least) least = own;
-    }
-    if (sync && together > 0 && together < least) least = together;
-  }
-  return least;
+void ep_plan_pieces_check(const ep_plan *plan, const ep_op *op, const char *name,
+                          ep_problem *problem) {
+  if (!ep_operator_of(op->type)->running || op->in_features != op->in.channels) return;
+  const ep_parallel *parallel = &plan->program.parallel;
+  int64_t rows = plan->program.batch_size, left = plan->shape.train_rows % rows;
+  bool ranks = ep_program_ranks(&plan->program) > 1;
+  bool each = piece_rows_least(parallel, rows, op->sync) == 1;
+  bool last = left > 0 && piece_rows_least(parallel, left, op->sync) == 1;
+  if (!each && !last) return;
+  if (!ranks || rows == 1 || (!each && left == 1))
+    ep_problem_add(problem, EP_INVALID, "/batch_size",
+                   "layer %s, batch_norm, needs at least 2 rows in a batch: %s has 1", name,
+                   each ? "each" : "the last of an epoch");
+  else
+    ep_problem_add(
+        problem, EP_INVALID,
+        parallel->micro_batches > 1 ? "/parallel/micro_batches" : "/parallel/data",
+        "layer %s, batch_norm, needs at least 2 rows in a micro-batch, and one has 1: of the "
+        "%lld rows of %s, with %d replicas and %d micro-batches",
+        name, (long long)(each ? rows : left), each ? "a batch" : "the last batch of an epoch",
+        parallel->data, parallel->micro_batches);
 }
 
 /* --- layers of the stages ------------------------------------------------------------------- */

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "engine/files/durable_file.h"
+#include "engine/layers/layer.h"
 #include "engine/weights/onnx_columns.h"
-#include "engine/weights/onnx_layers.h"
 #include "engine/weights/onnx_outputs.h"
 #include "engine/weights/stored_model.h"
 #include "engine/weights/weights.h"
@@ -53,12 +53,8 @@ static void input_scale(ep_onnx_graph *graph, const ep_stored_model *s) {
 static void input_crop(ep_onnx_graph *graph, ep_shape stored, ep_shape in) {
   if (stored.height == in.height && stored.width == in.width) return;
   int64_t first[] = {(stored.height - in.height) / 2, (stored.width - in.width) / 2};
-  int64_t end[] = {first[0] + in.height, first[1] + in.width}, axes[] = {2, 3}, two = 2;
-  ep_onnx_name starts = ep_onnx_constant(graph, EP_ONNX_INT64, &two, 1, first);
-  ep_onnx_name ends = ep_onnx_constant(graph, EP_ONNX_INT64, &two, 1, end);
-  ep_onnx_name along = ep_onnx_constant(graph, EP_ONNX_INT64, &two, 1, axes);
-  const char *inputs[] = {graph->value.name.text, starts.text, ends.text, along.text};
-  graph->value.name = ep_onnx_node(graph, "Slice", inputs, 4, NULL);
+  int64_t end[] = {first[0] + in.height, first[1] + in.width}, axes[] = {2, 3};
+  graph->value.name = ep_onnx_slice(graph, graph->value.name, 2, first, end, axes);
 }
 
 static void output_scale(ep_onnx_graph *graph, const ep_scaling *scaling) {
@@ -68,6 +64,15 @@ static void output_scale(ep_onnx_graph *graph, const ep_scaling *scaling) {
   apply_numbers(graph, "Mul", EP_ONNX_DOUBLE, row, row.channels, scaling->y_deviation);
   apply_numbers(graph, "Add", EP_ONNX_DOUBLE, row, row.channels, scaling->y_mean);
   ep_onnx_cast(graph, EP_ONNX_FLOAT);
+}
+
+/* The nodes of an op, which leave graph->value; its weights are the constants graph->layer.weight,
+ * … that the file will have. inputs: [op->inputs]. */
+static void layer_add(ep_onnx_graph *graph, const ep_op *op, const ep_onnx_value *inputs) {
+  const ep_layer *layer = ep_layer_of(op->type);
+  graph->inputs = inputs;
+  graph->value = inputs[0];
+  layer->onnx(graph, op, layer->onnx_operation);
 }
 
 static ep_status layers_add(ep_onnx_graph *graph, const ep_plan *plan, ep_error *error) {
@@ -80,7 +85,7 @@ static ep_status layers_add(ep_onnx_graph *graph, const ep_plan *plan, ep_error 
     graph->layer = plan->names[i];
     ep_onnx_value inputs[EP_OP_INPUTS];
     for (int k = 0; k < op->inputs; k++) inputs[k] = values[op->input[k]];
-    ep_onnx_layer_add(graph, op, inputs);
+    layer_add(graph, op, inputs);
     values[i + 1] = graph->value;
   }
   free(values);
@@ -161,7 +166,7 @@ static void model_describe(ep_protobuf *model, bool words) {
 /* A weight as a constant: its head and how many bytes it takes, its values following. */
 static uint64_t weight_head(const ep_tensor *tensor, ep_protobuf *head) {
   uint64_t bytes = (uint64_t)tensor->values_count * sizeof(float);
-  ep_onnx_tensor_head(head, tensor);
+  ep_onnx_tensor_head(head, tensor->name, EP_ONNX_FLOAT, tensor->shape, tensor->dimensions);
   ep_protobuf_head(head, EP_ONNX_TENSOR_RAW_DATA, bytes);
   return head->count + bytes;
 }

@@ -3,7 +3,7 @@
 #ifndef EP_ENGINE_WEIGHTS_ONNX_ARITHMETIC_H
 #define EP_ENGINE_WEIGHTS_ONNX_ARITHMETIC_H
 
-#include "engine/weights/onnx_graph.h"
+#include "engine/layers/onnx/graph.h"
 
 ep_onnx_name ep_onnx_of(ep_onnx_graph *graph, const char *operation, ep_onnx_name value);
 ep_onnx_name ep_onnx_of_two(ep_onnx_graph *graph, const char *operation, ep_onnx_name first,

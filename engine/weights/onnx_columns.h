@@ -4,7 +4,7 @@
 #define EP_ENGINE_WEIGHTS_ONNX_COLUMNS_H
 
 #include "engine/data/columns/encoding.h"
-#include "engine/weights/onnx_graph.h"
+#include "engine/layers/onnx/graph.h"
 
 /* The encoded rows, float32 [N, features], are graph->value then. */
 void ep_onnx_columns_add(ep_onnx_graph *graph, const ep_encoding *encoding);

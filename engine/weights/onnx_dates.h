@@ -3,7 +3,7 @@
 #ifndef EP_ENGINE_WEIGHTS_ONNX_DATES_H
 #define EP_ENGINE_WEIGHTS_ONNX_DATES_H
 
-#include "engine/weights/onnx_graph.h"
+#include "engine/layers/onnx/graph.h"
 
 enum { EP_ONNX_DATE_CYCLES = 4 };
 

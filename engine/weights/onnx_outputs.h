@@ -3,7 +3,7 @@
 #define EP_ENGINE_WEIGHTS_ONNX_OUTPUTS_H
 
 #include "engine/data/columns/encoding.h"
-#include "engine/weights/onnx_graph.h"
+#include "engine/layers/onnx/graph.h"
 
 /* graph->value, float32 [N, outputs], is the graph's output "y"; of a classifier with one class a
  * row there are "class" and "probabilities" (onnx.h) besides. */

@@ -9,7 +9,7 @@
 #include "engine/files/verified.h"
 #include "engine/metrics/metrics.h"
 #include "engine/weights/c/export.h"
-#include "engine/weights/c/quantize.h"
+#include "engine/weights/c/layers.h"
 #include "engine/weights/stored_model.h"
 #include "engine/weights/weights.h"
 #include "engine/worker/paths.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "api/responses/curve.h"
-#include "engine/weights/protobuf.h"
+#include "engine/protobuf/protobuf.h"
 
 /* Fields of tensorflow.Event, Summary and Summary.Value. */
 enum {

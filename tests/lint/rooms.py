@@ -64,7 +64,11 @@ ROOMS = {
     "engine/files": ("api api/hash api/json engine", ""),
     "engine/sandbox": ("", ""),
     "engine/tunnel": ("api api/hash api/wire engine/files", "gnutls"),
-    "engine/plan": ("api api/json api/responses api/spec api/wire engine kernels kernels/formulas kernels/operators kernels/plans "
+    "engine/protobuf": ("", ""),
+    "engine/layers/onnx": ("kernels engine/protobuf", ""),
+    "engine/layers/c": (PROGRAM, ""),
+    "engine/layers": (PROGRAM + " kernels/formulas api/json api/spec engine/layers/c engine/layers/onnx", ""),
+    "engine/plan": ("api api/json api/responses api/spec api/wire engine engine/layers kernels kernels/formulas kernels/operators kernels/plans "
                     "kernels/cpu/plans kernels/cuda/plans", ""),
     "engine/data/arrays": ("api api/json engine/files", ""),
     "engine/data/archives": ("api engine/files", ""),
@@ -81,9 +85,9 @@ ROOMS = {
     "engine/data/prepare": ("api api/baseline api/json api/spec kernels engine/plan engine/data/columns engine/data/sources " + DATA, ""),
     "engine/first_model": ("api api/baseline api/json api/spec kernels engine/files engine/plan engine/data/cells engine/data/columns engine/data/datasets "
                            "engine/data/prepare engine/data/sources", ""),
-    "engine/weights": ("api api/hash api/json api/spec kernels kernels/operators engine engine/files engine/plan "
-                       "engine/data/columns engine/data/prepare", "jansson"),
-    "engine/weights/c": ("api api/json api/spec kernels kernels/operators engine/files engine/plan engine/data/columns engine/data/prepare", ""),
+    "engine/weights": ("api api/hash api/json api/spec kernels kernels/operators engine engine/files engine/layers engine/layers/onnx "
+                       "engine/plan engine/protobuf engine/data/columns engine/data/prepare", "jansson"),
+    "engine/weights/c": ("api api/json api/spec kernels kernels/operators engine/files engine/layers engine/layers/c engine/plan engine/data/columns engine/data/prepare", ""),
     "engine/checkpoints": ("api api/hash api/json engine/files engine/plan engine/weights", ""),
     "engine/metrics": ("api api/wire kernels kernels/formulas engine engine/data/prepare", ""),
     "engine/plots": ("api api/json api/responses api/wire kernels kernels/formulas engine/data/columns engine/data/prepare engine/metrics engine/weights", ""),
@@ -113,7 +117,7 @@ ROOMS = {
     "server/backup": ("api api/hash api/wire engine/files server/audit server/process server/store", ""),
     "server/events": (SERVER + " engine/files", ""),
     "server/drawing": ("api api/json", ""),
-    "server/curves": (SERVER + " api/responses engine/weights server/drawing server/events", ""),
+    "server/curves": (SERVER + " api/responses engine/protobuf server/drawing server/events", ""),
     "server/plots": ("api api/json api/responses server/drawing", "jansson"),
     "server/slurm/control": ("api server/slurm", ""),
     "server/slurm/gateway": (SERVER + " api/hash api/spec api/sweep engine/files engine/handovers engine/tunnel server/kubernetes server/slurm server/slurm/control", ""),

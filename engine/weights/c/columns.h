@@ -6,7 +6,7 @@
 
 #include "api/status.h"
 #include "engine/data/columns/encoding.h"
-#include "engine/weights/c/source.h"
+#include "engine/layers/c/source.h"
 
 enum { EP_C_FIELD_BYTES = 64 };
 

@@ -4,7 +4,7 @@
 #define EP_ENGINE_WEIGHTS_C_OUTPUTS_H
 
 #include "engine/data/columns/encoding.h"
-#include "engine/weights/c/source.h"
+#include "engine/layers/c/source.h"
 #include "kernels/program.h"
 
 /* "^_CLASSES", and the names of the classes. names: NULL: they are numbers. */

@@ -194,7 +194,7 @@ void ep_case_read(ep_case *self, int value) {
 void ep_case_add_slice(ep_case *self, int axis, int64_t start, int64_t count) {
   ep_op *op = next_op(self, EP_LAYER_SLICE);
   ep_shape out = op->in;
-  *(axis == 0 ? &out.channels : axis == 1 ? &out.height : &out.width) = count;
+  ep_shape_set_side(&out, axis, count);
   op->axis = axis;
   op->start = start;
   put_out(self, op, out);

@@ -1,7 +1,7 @@
 #include "engine/weights/onnx.h"
 
 #include "engine/data/columns/encoding_json.h"
-#include "engine/weights/onnx_layers.h"
+#include "engine/layers/layer.h"
 #include "engine/weights/weights.h"
 #include "kernels/operators/operator.h"
 #include "tests/suite.h"
@@ -355,8 +355,7 @@ END_TEST
 
 START_TEST(no_layer_is_without_a_way) {
   for (int type = 0; type < EP_LAYER_COUNT; type++)
-    ck_assert_msg(ep_onnx_layer_known(ep_layer_operator((ep_layer_type)type)), "%s",
-                  ep_layer_type_name(type));
+    ck_assert_msg(ep_layer_of((ep_layer_type)type)->onnx, "%s", ep_layer_type_name(type));
 }
 END_TEST
 

@@ -1,13 +1,12 @@
-/* onnx_graph.h: an ONNX graph under construction: nodes one after the other, each on the value that
+/* graph.h: an ONNX graph under construction: nodes one after the other, each on the value that
  * the one before gave, and constants.
  *
  * Format: https://github.com/onnx/onnx/blob/main/onnx/onnx.proto; the numbers below are its. */
-#ifndef EP_ENGINE_WEIGHTS_ONNX_GRAPH_H
-#define EP_ENGINE_WEIGHTS_ONNX_GRAPH_H
+#ifndef EP_ENGINE_LAYERS_ONNX_GRAPH_H
+#define EP_ENGINE_LAYERS_ONNX_GRAPH_H
 
-#include "engine/weights/protobuf.h"
-#include "engine/weights/safetensors.h"
-#include "kernels/program.h"
+#include "engine/protobuf/protobuf.h"
+#include "kernels/graph.h"
 
 enum { EP_ONNX_NAME_BYTES = 192, EP_ONNX_DIMENSIONS = 4 };
 
@@ -90,7 +89,21 @@ void ep_onnx_cast(ep_onnx_graph *graph, ep_onnx_type type);
 void ep_onnx_to_image(ep_onnx_graph *graph, ep_shape shape);
 void ep_onnx_to_vector(ep_onnx_graph *graph);
 
-/* Name, shape and type of a float32 tensor: fields of TensorProto, all but its values. */
-void ep_onnx_tensor_head(ep_protobuf *tensor, const ep_tensor *about);
+/* Name, type and shape of a tensor, shape: [dimensions]: fields of TensorProto, all but its values.
+ */
+void ep_onnx_tensor_head(ep_protobuf *tensor, const char *name, ep_onnx_type type,
+                         const int64_t *shape, int dimensions);
+
+/* What several layers are made of: a node of no attributes on the value; a parameter of the layer
+ * as the weights file names it ("weight", "bias"); a node on the value, the weight and, where the
+ * op has one, the bias. */
+ep_onnx_name ep_onnx_parameter(const ep_onnx_graph *graph, const char *part);
+void ep_onnx_plain(ep_onnx_graph *graph, const ep_op *op, const char *operation);
+void ep_onnx_apply_weights(ep_onnx_graph *graph, const char *operation, const ep_op *op,
+                           ep_protobuf *node);
+/* Places first … end - 1 of so many of the value's axes. first, end, axes: [count]; rows are axis
+ * 0. */
+ep_onnx_name ep_onnx_slice(ep_onnx_graph *graph, ep_onnx_name value, int64_t count,
+                           const int64_t *first, const int64_t *end, const int64_t *axes);
 
 #endif

@@ -1,4 +1,4 @@
-#include "engine/weights/onnx_graph.h"
+#include "engine/layers/onnx/graph.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -128,15 +128,11 @@ void ep_onnx_describe(ep_onnx_graph *graph, int field, const char *name, ep_onnx
   ep_protobuf_take(&graph->nodes, field, &value);
 }
 
-static void head_add(ep_protobuf *tensor, const char *name, ep_onnx_type type, const int64_t *shape,
-                     int dimensions) {
+void ep_onnx_tensor_head(ep_protobuf *tensor, const char *name, ep_onnx_type type,
+                         const int64_t *shape, int dimensions) {
   for (int i = 0; i < dimensions; i++) ep_protobuf_integer(tensor, TENSOR_DIMS, shape[i]);
   ep_protobuf_integer(tensor, TENSOR_DATA_TYPE, type);
   ep_protobuf_text(tensor, TENSOR_NAME, name);
-}
-
-void ep_onnx_tensor_head(ep_protobuf *tensor, const ep_tensor *about) {
-  head_add(tensor, about->name, EP_ONNX_FLOAT, about->shape, about->dimensions);
 }
 
 ep_onnx_name ep_onnx_constant(ep_onnx_graph *graph, ep_onnx_type type, const int64_t *shape,
@@ -145,7 +141,7 @@ ep_onnx_name ep_onnx_constant(ep_onnx_graph *graph, ep_onnx_type type, const int
   ep_onnx_name name = name_make(graph, "constant");
   size_t bytes = type == EP_ONNX_FLOAT ? sizeof(float) : sizeof(double);
   for (int i = 0; i < dimensions; i++) bytes *= (size_t)shape[i];
-  head_add(&tensor, name.text, type, shape, dimensions);
+  ep_onnx_tensor_head(&tensor, name.text, type, shape, dimensions);
   ep_protobuf_bytes(&tensor, EP_ONNX_TENSOR_RAW_DATA, values, bytes);
   ep_protobuf_take(&graph->constants, EP_ONNX_GRAPH_INITIALIZER, &tensor);
   return name;
@@ -176,4 +172,31 @@ void ep_onnx_to_vector(ep_onnx_graph *graph) {
   ep_onnx_attribute_integer(&node, "axis", 1);
   ep_onnx_apply(graph, "Flatten", NULL, &node);
   graph->value.image = false;
+}
+
+ep_onnx_name ep_onnx_parameter(const ep_onnx_graph *graph, const char *part) {
+  ep_onnx_name name;
+  snprintf(name.text, sizeof name.text, "%.100s.%s", graph->layer, part);
+  return name;
+}
+
+void ep_onnx_plain(ep_onnx_graph *graph, const ep_op *op, const char *operation) {
+  (void)op;
+  ep_onnx_apply(graph, operation, NULL, NULL);
+}
+
+void ep_onnx_apply_weights(ep_onnx_graph *graph, const char *operation, const ep_op *op,
+                           ep_protobuf *node) {
+  ep_onnx_name weight = ep_onnx_parameter(graph, "weight"), bias = ep_onnx_parameter(graph, "bias");
+  const char *inputs[] = {graph->value.name.text, weight.text, bias.text};
+  graph->value.name = ep_onnx_node(graph, operation, inputs, op->bias >= 0 ? 3 : 2, node);
+}
+
+ep_onnx_name ep_onnx_slice(ep_onnx_graph *graph, ep_onnx_name value, int64_t count,
+                           const int64_t *first, const int64_t *end, const int64_t *axes) {
+  ep_onnx_name starts = ep_onnx_constant(graph, EP_ONNX_INT64, &count, 1, first);
+  ep_onnx_name ends = ep_onnx_constant(graph, EP_ONNX_INT64, &count, 1, end);
+  ep_onnx_name along = ep_onnx_constant(graph, EP_ONNX_INT64, &count, 1, axes);
+  const char *inputs[] = {value.text, starts.text, ends.text, along.text};
+  return ep_onnx_node(graph, "Slice", inputs, 4, NULL);
 }

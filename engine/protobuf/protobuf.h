@@ -2,8 +2,8 @@
  *
  * Format: https://protobuf.dev/programming-guides/encoding: each field is a varint, number << 3 |
  * type, and its value. What a field means is its caller's to know. */
-#ifndef EP_ENGINE_WEIGHTS_PROTOBUF_H
-#define EP_ENGINE_WEIGHTS_PROTOBUF_H
+#ifndef EP_ENGINE_PROTOBUF_PROTOBUF_H
+#define EP_ENGINE_PROTOBUF_PROTOBUF_H
 
 #include <stdbool.h>
 #include <stddef.h>

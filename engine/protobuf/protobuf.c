@@ -1,4 +1,4 @@
-#include "engine/weights/protobuf.h"
+#include "engine/protobuf/protobuf.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,8 +3,8 @@
  *
  * That memory was short is kept, and looked at at the end. Beyond the limit bytes are only counted,
  * so that the refusal can say how many there would be. */
-#ifndef EP_ENGINE_WEIGHTS_C_SOURCE_H
-#define EP_ENGINE_WEIGHTS_C_SOURCE_H
+#ifndef EP_ENGINE_LAYERS_C_SOURCE_H
+#define EP_ENGINE_LAYERS_C_SOURCE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-#include "engine/weights/c/source.h"
+#include "engine/layers/c/source.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -24,58 +24,19 @@ static void bytes_add(ep_c_source *source, const char *bytes, size_t count) {
 /* Words that are none for names, also those of C23, of C++ and of GNU C: a header may be included
  * there. */
 static bool is_reserved(const char *name) {
-  static const char *const words[] = {"alignas",     "alignof",
-                                      "and",         "and_eq",
-                                      "asm",         "auto",
-                                      "bitand",      "bitor",
-                                      "bool",        "break",
-                                      "case",        "catch",
-                                      "char",        "char16_t",
-                                      "char32_t",    "char8_t",
-                                      "class",       "co_await",
-                                      "co_return",   "co_yield",
-                                      "compl",       "concept",
-                                      "const",       "const_cast",
-                                      "consteval",   "constexpr",
-                                      "constinit",   "continue",
-                                      "decltype",    "default",
-                                      "delete",      "do",
-                                      "double",      "dynamic_cast",
-                                      "else",        "enum",
-                                      "explicit",    "export",
-                                      "extern",      "false",
-                                      "float",       "for",
-                                      "friend",      "goto",
-                                      "i386",        "if",
-                                      "inline",      "int",
-                                      "linux",       "long",
-                                      "main",        "mutable",
-                                      "namespace",   "new",
-                                      "noexcept",    "not",
-                                      "not_eq",      "nullptr",
-                                      "operator",    "or",
-                                      "or_eq",       "private",
-                                      "protected",   "public",
-                                      "register",    "reinterpret_cast",
-                                      "requires",    "restrict",
-                                      "return",      "short",
-                                      "signed",      "sizeof",
-                                      "static",      "static_assert",
-                                      "static_cast", "struct",
-                                      "switch",      "template",
-                                      "this",        "thread_local",
-                                      "throw",       "true",
-                                      "try",         "typedef",
-                                      "typeid",      "typename",
-                                      "typeof",      "typeof_unqual",
-                                      "union",       "unix",
-                                      "unsigned",    "using",
-                                      "virtual",     "void",
-                                      "volatile",    "wchar_t",
-                                      "while",       "xor",
-                                      "xor_eq"};
-  for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-    if (strcmp(words[i], name) == 0) return true;
+  static const char words[] =
+      "alignas\0alignof\0and\0and_eq\0asm\0auto\0bitand\0bitor\0bool\0break\0case\0catch\0"
+      "char\0char16_t\0char32_t\0char8_t\0class\0co_await\0co_return\0co_yield\0compl\0"
+      "concept\0const\0const_cast\0consteval\0constexpr\0constinit\0continue\0decltype\0"
+      "default\0delete\0do\0double\0dynamic_cast\0else\0enum\0explicit\0export\0extern\0"
+      "false\0float\0for\0friend\0goto\0i386\0if\0inline\0int\0linux\0long\0main\0mutable\0"
+      "namespace\0new\0noexcept\0not\0not_eq\0nullptr\0operator\0or\0or_eq\0private\0"
+      "protected\0public\0register\0reinterpret_cast\0requires\0restrict\0return\0short\0"
+      "signed\0sizeof\0static\0static_assert\0static_cast\0struct\0switch\0template\0this\0"
+      "thread_local\0throw\0true\0try\0typedef\0typeid\0typename\0typeof\0typeof_unqual\0"
+      "union\0unix\0unsigned\0using\0virtual\0void\0volatile\0wchar_t\0while\0xor\0xor_eq\0";
+  for (const char *word = words; *word; word += strlen(word) + 1)
+    if (strcmp(word, name) == 0) return true;
   return false;
 }
 
