@@ -2,6 +2,9 @@
 #ifndef EP_KERNELS_FORMULAS_POOLS_H
 #define EP_KERNELS_FORMULAS_POOLS_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "kernels/formulas/real.h"
 #include "kernels/random.h" /* EP_DEVICE_INLINE */
 
