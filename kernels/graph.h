@@ -38,9 +38,9 @@ static inline void ep_shape_set_side(ep_shape *shape, int side, int64_t length) 
 enum { EP_OP_INPUTS = 4 };     /* values that an operator reads at most */
 enum { EP_OP_PARAMETERS = 8 }; /* parameters that it has at most */
 
-/* One operator: y = f(x), x: [rows, in_features], y: [rows, out_features], row-major float32.
- * Formulas and defaults are torch's. in_features and out_features are the counts of the shapes, of
- * the first input's and y's.
+/* One operator, of which a row of kernels/operators says more: y = f(x), x: [rows, in_features], y:
+ * [rows, out_features], row-major float32. Formulas and defaults are torch's. in_features and
+ * out_features are the counts of the shapes, of the first input's and y's.
  *
  * Values are numbered: 0 is the network's input, i + 1 what op i makes. An op reads values that
  * come before its own; in a plain list of layers op i reads value i.
@@ -86,7 +86,7 @@ typedef struct {
   ep_layer_type type;
   ep_shape in, out;
   int64_t in_features, out_features;
-  __extension__ union { /* offsets in the parameters, in floats; -1 = none */
+  union { /* offsets in the parameters, in floats; -1 = none */
     struct {
       int64_t weight, bias; /* the first two, which most have, and no others */
     };
@@ -99,9 +99,9 @@ typedef struct {
   float alpha;           /* elu */
   float beta, threshold; /* softplus */
   float p;               /* dropout, dropout2d */
-  float eps, momentum;   /* batch_norm, layer_norm */
+  float eps, momentum;   /* norms; momentum: batch_norm */
   bool sync;             /* batch_norm: over the batch of all replicas, not each its slice */
-  int kernel[2], stride[2], padding[2], dilation[2]; /* conv2d, pools; [height, width] */
+  int kernel[2], stride[2], padding[2], dilation[2]; /* windows; [height, width] */
   int64_t groups;                                    /* conv2d */
   int64_t embeddings, numbers;                       /* embedding */
   bool is_1d;                   /* conv2d: of a conv1d: its weight has no height */

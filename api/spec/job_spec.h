@@ -125,29 +125,30 @@ typedef struct ep_layer_spec {
   ep_layer_name name;                         /* "" = its number in the list (null) */
   ep_layer_name input[EP_LIMIT_LAYER_INPUTS]; /* names, or numbers, of layers; "x": the data */
   int inputs;                                 /* 0 = the layer before it (null) */
-  int64_t in_features;                        /* linear: 0 = inferred; a number given is checked */
-  int64_t out_features;                       /* linear */
-  bool bias;                                  /* linear, conv2d. Default true */
-  ep_init_type init;                          /* linear, conv2d, embedding. Default "default" */
+  int64_t in_features;                        /* linear, gru: 0 = inferred; one given is checked */
+  int64_t out_features;                       /* linear, gru (hidden_size) */
+  bool bias;                                  /* linear, conv2d, gru. Default true */
+  ep_init_type init;                          /* of drawn weights. Default "default" */
   double negative_slope;                      /* leaky_relu. Default 0.01 */
   double alpha;                               /* elu. Default 1 */
   double beta, threshold;                     /* softplus. Default 1, 20 */
   int64_t in_channels;                        /* conv2d: 0 = inferred */
   int64_t out_channels;                       /* conv2d */
-  int kernel_size[2];                         /* conv2d, pools; conv1d: the second of each pair */
-  int stride[2];                              /* conv2d: default 1; pools: default kernel_size */
+  int kernel_size[2];                         /* windows; conv1d: the second of each pair */
+  int stride[2];                              /* Default 1; pools: kernel_size */
   int padding[2];                             /* Default 0 */
-  int dilation[2];                            /* conv2d, max_pool2d. Default 1 */
+  int dilation[2];                            /* Default 1 */
   int64_t groups;                             /* conv2d. Default 1 */
   int64_t output_size[2];                     /* adaptive_avg_pool2d */
   double p;                                   /* dropout, dropout2d. Default 0.5 */
-  double eps;                                 /* batch_norm, layer_norm. Default 1e-5 */
+  double eps;                                 /* norms. Default 1e-5 */
   double momentum;                            /* batch_norm. Default 0.1 */
-  bool affine; /* batch_norm, layer_norm: has weight and bias. Default true */
+  bool affine; /* norms: has weight and bias. Default true; instance_norm: false */
   bool sync;   /* batch_norm: over the batch of all replicas. Default false */
   int64_t num_embeddings, embedding_dim; /* embedding: of whole numbers of x */
   int dim;                               /* concat, slice: the side, from 1. Default 1 */
-  int64_t start, length;                 /* slice: torch.narrow's; length 0 = the rest (null) */
+  int64_t start, length;                 /* slice: torch.narrow's; length 0 = the rest (null); start
+                                            below 0: from the end */
   ep_column_names columns;               /* slice, instead: columns of the data, by name or glob */
   int64_t (*places)[2]; /* slice: [places_count]: first and length of each part, owned; epochd
                            fills in those of `columns`; NULL = not given */

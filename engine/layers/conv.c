@@ -149,5 +149,5 @@ static void call(const ep_c_op *c) {
 #define CONV_C                                                                             \
   EP_C(.functions = {&ep_c_window, &ep_c_products_finish, &functions}, .weights = weights, \
        .call = call, .quantized = true)
-EP_LAYER(CONV2D, conv2d_lower, EP_ONNX("Conv", onnx), CONV_C);
+EP_LAYER_WITH(CONV2D, conv2d_lower, EP_ONNX("Conv", onnx), CONV_C, .width = "out_channels");
 EP_LAYER_WITH(CONV1D, conv1d_lower, EP_ONNX("Conv", onnx), CONV_C, .wants_sides = true);

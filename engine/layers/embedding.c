@@ -69,5 +69,6 @@ static void call(const ep_c_op *c) {
   ep_c_end(c);
 }
 
-EP_LAYER(EMBEDDING, lower, EP_ONNX("Gather", onnx),
-         EP_C(.functions = {&function}, .weights = weights, .call = call));
+EP_LAYER_WITH(EMBEDDING, lower, EP_ONNX("Gather", onnx),
+              EP_C(.functions = {&function}, .weights = weights, .call = call),
+              .width = "embedding_dim");

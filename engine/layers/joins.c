@@ -73,9 +73,10 @@ static bool slice_lower(ep_lowering *w, const ep_layer_spec *layer, ep_op *op) {
   op->axis = axis_of(w, layer);
   if (op->axis < 0) return false;
   int64_t side = ep_shape_side(w->shape, op->axis);
-  if (start >= side)
+  if (start < 0) start += side;
+  if (start < 0 || start >= side)
     return ep_lowering_refuse(w, "start", "%lld of a dimension of %lld places, which count from 0",
-                              (long long)start, (long long)side);
+                              (long long)layer->start, (long long)side);
   if (length == 0) length = side - start;
   if (length > side - start)
     return ep_lowering_refuse(w, "length", "%lld places from %lld on, of %lld", (long long)length,

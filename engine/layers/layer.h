@@ -16,8 +16,9 @@ typedef struct {
   /* Fills in the op, which comes with its inputs, `in`, and `out` the same, and w->out_rank, which
    * comes as w->in_rank. False after an error, when its shape is not known. */
   bool (*lower)(ep_lowering *w, const ep_layer_spec *layer, ep_op *op);
-  bool joins;       /* it reads several values; others are refused those before `lower` */
-  bool wants_sides; /* of the window of a series it takes [features, length], others a vector */
+  bool joins;        /* it reads several values; others are refused those before `lower` */
+  const char *width; /* the field that says how wide its output is; NULL: it has none */
+  bool wants_sides;  /* of the window of a series it takes [features, length], others a vector */
 
   /* As nodes of ONNX's opset 17, as it stands in evaluation
    * (https://github.com/onnx/onnx/blob/main/docs/Operators.md): takes graph->value, or

@@ -60,6 +60,7 @@ static void call(const ep_c_op *c) {
   ep_c_products_end(c);
 }
 
-EP_LAYER(LINEAR, lower, EP_ONNX("Gemm", onnx),
-         EP_C(.functions = {&ep_c_products_finish, &functions}, .weights = ep_c_products_weights,
-              .call = call, .quantized = true));
+EP_LAYER_WITH(LINEAR, lower, EP_ONNX("Gemm", onnx),
+              EP_C(.functions = {&ep_c_products_finish, &functions},
+                   .weights = ep_c_products_weights, .call = call, .quantized = true),
+              .width = "out_features");

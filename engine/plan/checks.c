@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "api/limits.h"
+#include "engine/layers/layer.h"
 #include "engine/plan/cost.h"
 #include "engine/plan/parts.h"
 #include "kernels/operators/operator.h"
@@ -29,14 +30,9 @@ static const char *place_of(const ep_plan *plan, int op, const char *field,
 /* Where the width of the output is decided: the field of the last layer that has one. */
 static const char *output_place(const ep_plan *plan, char text[PLACE_BYTES]) {
   for (int i = plan->program.ops_count - 1; i >= 0; i--) {
-    switch (plan->ops[i].type) {
-    case EP_LAYER_LINEAR: return place_of(plan, i, "out_features", text);
-    case EP_LAYER_CONV2D: return place_of(plan, i, "out_channels", text);
-    case EP_LAYER_EMBEDDING:
-      if (plan->shape.embedded_columns > 0) break;
-      return place_of(plan, i, "embedding_dim", text);
-    default: break;
-    }
+    const char *width = ep_layer_of(plan->ops[i].type)->width;
+    const bool columns = i == 0 && plan->shape.embedded_columns > 0;
+    if (width && !columns) return place_of(plan, i, width, text);
   }
   return "/model/layers";
 }

@@ -72,7 +72,7 @@ static int64_t saved_values(const ep_plan *plan) {
       if (op->input[k] > 0)
         values =
             ep_add_saturated(values, ep_shape_count(ep_value_shape(&plan->program, op->input[k])));
-    if (saved == EP_SAVED_INDICES || saved == EP_SAVED_STATISTICS)
+    if (saved == EP_SAVED_INDICES || saved == EP_SAVED_STATISTICS || saved == EP_SAVED_GATES)
       values = ep_add_saturated(values, ep_op_saved(op));
   }
   return values;

@@ -143,6 +143,7 @@ static uint64_t op_mixed(uint64_t hash, const ep_op *op) {
   for (int side = 0; side < EP_SHAPE_SIDES; side++) hash = mixed(hash, op->order[side]);
   hash = mixed(hash, op->causal);
   hash = mixed(hash, op->sync);
+  for (int k = 2; ep_op_parameter(op, k); k++) hash = mixed(hash, ep_op_own_count(op, k));
   return mixed(hash, op->bias >= 0);
 }
 

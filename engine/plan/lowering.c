@@ -154,8 +154,8 @@ static bool places_lower(walk *w, const ep_layer_spec *layer, int number) {
   int value[EP_LIMIT_SLICE_PLACES], count = layer->places_count;
   const int source = w->at.from[0];
   ep_layer_spec join = {.type = EP_LAYER_CONCAT, .dim = layer->dim};
-  if (layer->start > 0 || layer->length > 0)
-    return ep_lowering_refuse(&w->at, layer->start > 0 ? "start" : "length",
+  if (layer->start != 0 || layer->length > 0)
+    return ep_lowering_refuse(&w->at, layer->start != 0 ? "start" : "length",
                               "places or columns say what is taken: leave start and length out");
   for (int i = 0; i < count; i++) {
     ep_layer_spec part = *layer;

@@ -178,7 +178,7 @@ static ep_plan *plan_allocate(int layers) {
   ep_plan *plan = calloc(1, sizeof *plan);
   if (!plan) return NULL;
   plan->ops = calloc((size_t)layers, sizeof *plan->ops);
-  plan->groups = calloc(2 * (size_t)layers, sizeof *plan->groups);
+  plan->groups = calloc(EP_OP_PARAMETERS * (size_t)layers, sizeof *plan->groups);
   plan->names = calloc((size_t)layers, sizeof *plan->names);
   if (plan->ops && plan->groups && plan->names) return plan;
   ep_plan_destroy(plan);

@@ -62,7 +62,8 @@ typedef enum {
   EP_SAVED_INDICES,      /* of the maxima, one for each value of y */
   EP_SAVED_MASK,         /* whether each value was kept; or drawn again (random.h) */
   EP_SAVED_CHANNEL_MASK, /* the same of each channel */
-  EP_SAVED_STATISTICS    /* mean and deviation */
+  EP_SAVED_STATISTICS,   /* mean and deviation */
+  EP_SAVED_GATES         /* four of each value of y; or computed again */
 } ep_saved;
 
 /* --- a row --------------------------------------------------------------------------------- */

@@ -178,6 +178,7 @@ int64_t ep_op_saved(const ep_op *op) {
   case EP_SAVED_MASK: return op->in_features;
   case EP_SAVED_CHANNEL_MASK: return op->in.channels;
   case EP_SAVED_STATISTICS: return 2;
+  case EP_SAVED_GATES: return ep_multiply_saturated(4, op->out_features);
   case EP_SAVED_NOTHING: break;
   }
   return 0;

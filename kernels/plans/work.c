@@ -16,6 +16,9 @@ bool ep_op_is_thin(const ep_op *op, int64_t rows) {
   return weights <= THIN_WEIGHTS || rows <= THIN_PRODUCTS / weights;
 }
 
+/* Products of a layer that goes from step to step, in others': nobody has fast loops for it. */
+enum { STATE_PRODUCTS = 30 };
+
 /* --- a network ----------------------------------------------------------------------------- */
 
 ep_network_work ep_program_work(const ep_program *program) {
@@ -25,6 +28,7 @@ ep_network_work ep_program_work(const ep_program *program) {
     const ep_op *op = &program->ops[i];
     double products = (double)ep_op_products(op) * (first ? 2 : 3);
     bool wide = ep_op_is_wide(op);
+    if (ep_operator_of(op->type)->start == EP_START_STATE) products *= STATE_PRODUCTS;
     sum.stages +=
         ep_operator_of(op->type)->writes != EP_WRITES_NOTHING && op->type != EP_LAYER_RELU;
     sum.values += ep_op_value_work(op) * (double)op->out_features;

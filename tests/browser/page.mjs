@@ -120,7 +120,7 @@ export async function themeSet(page, theme) {
 export async function overhang(page) {
   const over = () => document.documentElement.scrollWidth - document.documentElement.clientWidth;
   await drawn(page);
-  await page.waitForFunction(() => document.documentElement.scrollWidth <= document.documentElement.clientWidth, null, { timeout: 120000 }).catch(() => {});
+  await page.waitForFunction(() => document.documentElement.scrollWidth <= document.documentElement.clientWidth, null, { timeout: 10000 }).catch(() => {});
   return page.evaluate(over);
 }
 

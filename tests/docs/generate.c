@@ -186,16 +186,18 @@ static void layers_print(void) {
       "Names, defaults\nand formulas are torch.nn's; [C, H, W] is an image, anything else a "
       "vector. Where one or two integers\nare taken, two are [height, width].");
   variants_print(&ep_layer_variants);
-  printf("## The first weights\n\n`init` of linear, conv1d, conv2d and embedding. fan_in counts "
-         "the values "
-         "that an output is a sum of, fan_out\nthose that an input goes into.\n\n"
-         "| `init` | weight | bias |\n|---|---|---|\n"
-         "| `\"default\"` | U(-a, a), a = 1 / sqrt(fan_in); embedding: N(0, 1) | U(-a, a) |\n"
-         "| `\"xavier\"` | U(-a, a), a = sqrt(6 / (fan_in + fan_out)) | 0 |\n"
-         "| `\"kaiming\"` | U(-a, a), a = sqrt(6 / fan_in) | 0 |\n"
-         "| `\"normal\"` | N(0, 0.01^2) | 0 |\n"
-         "| `\"zeros\"` | 0 | 0 |\n\n"
-         "Norms start with weight 1, bias 0, running mean 0, running variance 1.\n");
+  printf(
+      "## The first weights\n\n`init` of linear, conv1d, conv2d, embedding and gru. fan_in counts "
+      "the values "
+      "that an output is a sum of, fan_out\nthose that an input goes into.\n\n"
+      "| `init` | weight | bias |\n|---|---|---|\n"
+      "| `\"default\"` | U(-a, a), a = 1 / sqrt(fan_in); embedding: N(0, 1); gru: "
+      "a = 1 / sqrt(hidden_size) | U(-a, a) |\n"
+      "| `\"xavier\"` | U(-a, a), a = sqrt(6 / (fan_in + fan_out)) | 0 |\n"
+      "| `\"kaiming\"` | U(-a, a), a = sqrt(6 / fan_in) | 0 |\n"
+      "| `\"normal\"` | N(0, 0.01^2) | 0 |\n"
+      "| `\"zeros\"` | 0 | 0 |\n\n"
+      "Norms start with weight 1, bias 0, running mean 0, running variance 1.\n");
 }
 
 static void losses_print(void) {

@@ -1,8 +1,8 @@
 /* replay.c: runs a fuzzer without libFuzzer: every seed of the folder given, then a fixed number of
- * mutations of them, always the same. On a fault the program dies; run it again with FUZZ_INPUT
- * naming a file, and the input that it died of is in there.
+ * mutations of them, always the same ones of a number (1 unless given). On a fault the program
+ * dies; run it again with FUZZ_INPUT naming a file, and the input that it died of is in there.
  *
- *   replay_spec CORPUS_FOLDER [mutations] */
+ *   replay_spec CORPUS_FOLDER [mutations [number]] */
 #include <dirent.h>
 #include <string.h>
 
@@ -56,12 +56,12 @@ static const char *const pieces[] = {"{",
 enum { PIECES = sizeof pieces / sizeof pieces[0] };
 
 static uint32_t draws_left[4];
-static uint64_t draws;
+static uint64_t draws, draws_of = 1;
 
 /* The next number below `below`. */
 static size_t draw(size_t below) {
   if (draws % 4 == 0) {
-    ep_random4 words = ep_random(1, EP_RANDOM_GENERATOR, 0, draws / 4);
+    ep_random4 words = ep_random(draws_of, EP_RANDOM_GENERATOR, 0, draws / 4);
     memcpy(draws_left, words.word, sizeof draws_left);
   }
   return below ? draws_left[draws++ % 4] % below : 0;
@@ -157,9 +157,11 @@ int main(int argc, char **argv) {
   static seed seeds[SEEDS_MAX];
   static uint8_t bytes[SEED_BYTES_MAX];
   long mutations = argc > 2 ? strtol(argv[2], NULL, 10) : MUTATIONS;
+  if (argc > 3) draws_of = strtoull(argv[3], NULL, 10);
   int count = argc > 1 ? seeds_read(argv[1], seeds) : 0;
   if (count <= 0) {
-    fprintf(stderr, "%s: replay FOLDER [mutations]\n", count < 0 ? "too many seeds" : "no seeds");
+    fprintf(stderr, "%s: replay FOLDER [mutations [number]]\n",
+            count < 0 ? "too many seeds" : "no seeds");
     return 2;
   }
   for (int i = 0; i < count; i++) run(seeds[i].bytes, seeds[i].count);

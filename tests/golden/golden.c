@@ -101,6 +101,10 @@ static bool read_op(const json_t *row, int number, ep_op *op) {
                 .axis = (int)integer_or(row, "axis", 0),
                 .start = integer_or(row, "start", 0),
                 .layer = (int)integer_or(row, "layer", -1)};
+  const json_t *parameters = json_object_get(row, "parameter");
+  for (size_t i = 0; parameters && i < EP_OP_PARAMETERS; i++)
+    op->parameter[i] =
+        i < json_array_size(parameters) ? json_integer_value(json_array_get(parameters, i)) : -1;
   op->in_features = ep_shape_count(op->in);
   op->out_features = ep_shape_count(op->out);
   read_pair(row, "kernel", op->kernel);

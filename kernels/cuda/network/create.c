@@ -34,10 +34,9 @@ static ep_status layer_take(ep_cuda_network *network, ep_cuda_layer *layer, ep_e
   if (row->network && row->network->take) return row->network->take(network, layer, error);
   layer->slices = row->slices ? row->slices(op, batch) : 1;
   const int64_t saved = row->saved ? row->saved(op, rows, passed_rows(network)) : 0;
-  const int64_t parameters = ep_op_own_weights(op) + ep_op_own_biases(op);
   const ep_cuda_buffer buffers[] = {
       {&layer->saved, 1, saved, sizeof(float)},
-      {&layer->gradient, layer->trained ? layer->slices : 0, parameters, sizeof(float)}};
+      {&layer->gradient, layer->trained ? layer->slices : 0, ep_op_parameters(op), sizeof(float)}};
   return ep_cuda_memory_take_all(&network->memory, buffers, 2, error);
 }
 
@@ -139,10 +138,9 @@ static void gradients_walk(gradient_list *list) {
     const ep_cuda_layer *layer = &network->layers[i];
     const ep_op *op = layer->op;
     if (!layer->trained) continue;
-    int64_t weights = ep_op_own_weights(op), biases = ep_op_own_biases(op);
     const bool apart = layer->bias_gradient != NULL;
-    int64_t count = weights + (apart ? 0 : biases);
-    gradients_add(list, op->weight, count, count, layer->gradient, layer->slices);
+    const int64_t biases = apart ? ep_op_own_biases(op) : 0, count = ep_op_parameters(op) - biases;
+    gradients_add(list, ep_op_parameters_first(op), count, count, layer->gradient, layer->slices);
     if (apart)
       gradients_add(list, op->bias, biases, biases, layer->bias_gradient, layer->bias_slices);
   }

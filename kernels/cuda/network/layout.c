@@ -14,6 +14,16 @@ static bool inputs_are_there(const ep_op *op, int i) {
   return there;
 }
 
+/* Whether each parameter that the op has follows the one before, the first one leading. */
+static bool parameters_follow(const ep_op *op) {
+  int64_t next = op->parameter[0];
+  for (int k = 0; ep_op_parameter(op, k); k++) {
+    if (op->parameter[k] >= 0 && op->parameter[k] != next) return false;
+    next += ep_op_own_count(op, k);
+  }
+  return true;
+}
+
 static ep_status op_check(const ep_program *program, int i, ep_error *error) {
   const ep_op *op = &program->ops[i];
   const ep_operator *row = ep_operator_of(op->type);
@@ -25,12 +35,12 @@ static ep_status op_check(const ep_program *program, int i, ep_error *error) {
   if (!row->fits(program, op))
     return ep_fail(error, EP_INTERNAL, "layer %d has shapes that do not fit together", i);
   if (__builtin_mul_overflow(op->in_features, op->out_features, &product) ||
-      ep_op_weights(op) == INT64_MAX)
+      ep_op_parameters(op) == INT64_MAX)
     return ep_fail(error, EP_NO_MEMORY, "layer %d has more weights than fit on a GPU", i);
   if (row->running && op->running < 0)
     return ep_fail(error, EP_INTERNAL, "layer %d has no running statistics", i);
-  if (op->bias >= 0 && op->bias != op->weight + ep_op_own_weights(op))
-    return ep_fail(error, EP_INTERNAL, "layer %d: the bias does not follow the weight", i);
+  if (!parameters_follow(op))
+    return ep_fail(error, EP_INTERNAL, "layer %d: a parameter does not follow the one before", i);
   return EP_OK;
 }
 

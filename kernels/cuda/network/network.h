@@ -212,7 +212,8 @@ static inline float *ep_cuda_value(const ep_cuda_network *network, int value, co
   return value == 0 ? (float *)x : network->layers[value - 1].value;
 }
 
-/* For who queues gradients, from the last layer to the first: `first` is the layer's weight. */
+/* For who queues gradients, from the last layer to the first: `first` is the layer's first
+ * parameter. */
 static inline ep_status ep_cuda_network_found(const ep_cuda_network *network, int64_t first,
                                               ep_error *error) {
   return network->found ? network->found(network->found_context, first, error) : EP_OK;

@@ -3,7 +3,8 @@
 #include <stdio.h>
 
 /* Values that three and four ops read, and ops that read one twice. */
-static void readers_add(ep_case *self) {
+static void readers_add(ep_case *self, int64_t width) {
+  (void)width;
   ep_case_add_linear(self, 12, true);
   ep_case_add(self, EP_LAYER_TANH);
   ep_case_add(self, EP_LAYER_SIN);
@@ -15,7 +16,8 @@ static void readers_add(ep_case *self) {
 }
 
 /* Images that are turned, joined and cut, and views of what others read. */
-static void shapes_add(ep_case *self) {
+static void shapes_add(ep_case *self, int64_t width) {
+  (void)width;
   const ep_case_window same = {.kernel = {3, 3}, .padding = {1, 1}};
   ep_case_add_linear(self, 24, true);
   ep_case_add_reshape(self, (ep_shape){4, 2, 3});
@@ -35,7 +37,8 @@ static void shapes_add(ep_case *self) {
 }
 
 /* Inputs that do not learn beside others: the data, and what a frozen layer (the first) makes. */
-static void frozen_add(ep_case *self) {
+static void frozen_add(ep_case *self, int64_t width) {
+  (void)width;
   ep_case_add_linear(self, 5, true);
   ep_case_add_linear(self, 5, true);
   ep_case_read(self, 0);
@@ -46,7 +49,8 @@ static void frozen_add(ep_case *self) {
 }
 
 /* An embedding of some of the columns, beside all of them. */
-static void embedding_add(ep_case *self) {
+static void embedding_add(ep_case *self, int64_t width) {
+  (void)width;
   ep_case_add_slice(self, 0, 1, 4);
   ep_case_add_embedding(self, 1, 7, 2);
   ep_case_add_join(self, EP_LAYER_CONCAT, (int[]){2, 0}, 2);
@@ -72,7 +76,8 @@ static void apart_add(ep_case *self, int64_t width) {
   ep_case_add_join(self, EP_LAYER_MUL, (int[]){12, 11}, 2);
 }
 
-static void series_add(ep_case *self) {
+static void series_add(ep_case *self, int64_t width) {
+  (void)width;
   ep_case_add_linear(self, 26, true);
   ep_case_add_reshape(self, (ep_shape){2, 1, 13});
   ep_case_add_conv1d(self, 4, 3, 2, true);
@@ -89,7 +94,8 @@ static void series_add(ep_case *self) {
 
 /* A weight whose gradient is taken from the whole batch, between a batch_norm and what goes past
  * it: both its input and the value before it in the list are read again. */
-static void whole_add(ep_case *self) {
+static void whole_add(ep_case *self, int64_t width) {
+  (void)width;
   ep_case_add_linear(self, 260, true);
   ep_case_add(self, EP_LAYER_TANH);
   ep_case_add_linear(self, 260, true);
@@ -101,22 +107,24 @@ static void whole_add(ep_case *self) {
 
 typedef struct {
   const char *name;
+  void (*add)(ep_case *self, int64_t width);
   int64_t width, rows, batch_size;
+  uint32_t frozen; /* 1 << op */
 } graph;
 
 /* Each once with small batches and once with one of many rows. */
 static const graph graphs[] = {
-    {"many readers", 0, 45, 16},
-    {"many readers, a full batch", 0, 1300, 0},
-    {"shapes", 0, 45, 16},
-    {"shapes, a full batch", 0, 700, 0},
-    {"inputs that do not learn", 0, 45, 16},
-    {"an embedding of a slice", 0, 45, 16},
-    {"neighbours that read others", 24, 45, 16},
-    {"neighbours that read others, wide", 260, 50, 33},
-    {"a causal series", 0, 45, 16},
-    {"a causal series, a full batch", 0, 300, 0},
-    {"large weights behind others", 0, 260, 130},
+    {"many readers", readers_add, 0, 45, 16, 0},
+    {"many readers, a full batch", readers_add, 0, 1300, 0, 0},
+    {"shapes", shapes_add, 0, 45, 16, 0},
+    {"shapes, a full batch", shapes_add, 0, 700, 0, 0},
+    {"inputs that do not learn", frozen_add, 0, 45, 16, 1},
+    {"an embedding of a slice", embedding_add, 0, 45, 16, 0},
+    {"neighbours that read others", apart_add, 24, 45, 16, 0},
+    {"neighbours that read others, wide", apart_add, 260, 50, 33, 0},
+    {"a causal series", series_add, 0, 45, 16, 0},
+    {"a causal series, a full batch", series_add, 0, 300, 0, 0},
+    {"large weights behind others", whole_add, 0, 260, 130, 0},
 };
 _Static_assert(sizeof graphs / sizeof *graphs == EP_CASE_GRAPHS, "a row each");
 
@@ -125,18 +133,7 @@ ep_case *ep_case_create_graph(int number) {
   char name[128];
   snprintf(name, sizeof name, "graph: %s", row->name);
   ep_case *self = ep_case_create(name, 5, EP_LOSS_MSE);
-  switch (number) {
-  case 0:
-  case 1: readers_add(self); break;
-  case 2:
-  case 3: shapes_add(self); break;
-  case 4: frozen_add(self); break;
-  case 5: embedding_add(self); break;
-  case 6:
-  case 7: apart_add(self, row->width); break;
-  case 10: whole_add(self); break;
-  default: series_add(self);
-  }
+  row->add(self, row->width);
   ep_case_finish(self, &(ep_case_training){.rows = row->rows,
                                            .batch_size = (int)row->batch_size,
                                            .shuffle = row->batch_size > 0,
@@ -144,6 +141,6 @@ ep_case *ep_case_create_graph(int number) {
                                            .steps = 6,
                                            .lr = 0.02f,
                                            .optimizer = {.momentum = 0.5f},
-                                           .frozen = number == 4 ? 1 : 0});
+                                           .frozen = row->frozen});
   return self;
 }

@@ -145,7 +145,7 @@ void ep_case_add_dropout(ep_case *self, ep_layer_type type, float p) {
 
 void ep_case_add_norm(ep_case *self, ep_layer_type type, bool affine) {
   ep_op *op = next_op(self, type);
-  int64_t count = type == EP_LAYER_BATCH_NORM ? op->in.channels : op->in_features;
+  int64_t count = type == EP_LAYER_LAYER_NORM ? op->in_features : op->in.channels;
   put_out(self, op, op->in);
   put_parameters(self, op, affine ? count : 0, affine ? count : 0);
   op->eps = 1e-5f;
@@ -249,10 +249,14 @@ void ep_case_weigh_classes(ep_case *self) {
   for (int i = 0; i < EP_CASE_CLASSES; i++) self->class_weights[i] = 0.5f + 0.375f * (float)(i % 5);
 }
 
+static bool is_norm(const ep_op *op) {
+  return op->type == EP_LAYER_BATCH_NORM || op->type == EP_LAYER_LAYER_NORM;
+}
+
 /* Of one op: torch's default where there are weights, U(-1/sqrt(n), 1/sqrt(n)) of n inputs; a
  * norm's weight is about 1, an embedding's as it comes. */
 static void make_op_parameters(ep_case *self, const ep_op *op, int64_t end, uint64_t seed) {
-  bool norm = op->type == EP_LAYER_BATCH_NORM || op->type == EP_LAYER_LAYER_NORM;
+  bool norm = is_norm(op);
   int64_t inputs = op->in_features;
   if (op->type == EP_LAYER_CONV2D) {
     inputs = op->in.channels / op->groups * op->kernel[0] * op->kernel[1];
@@ -297,7 +301,7 @@ static void make_groups(ep_case *self, const ep_case_training *training) {
       if (self->ops[j].bias >= 0) end = self->ops[j].bias;
       if (self->ops[j].weight >= 0) end = self->ops[j].weight;
     }
-    bool norm = op->type == EP_LAYER_BATCH_NORM || op->type == EP_LAYER_LAYER_NORM;
+    bool norm = is_norm(op);
     bool frozen = training->frozen >> i & 1;
     float decay = training->weight_decay, spared = training->spare_biases ? 0 : decay;
     add_group(self, op->weight, op->bias >= 0 ? op->bias : end, norm ? spared : decay, frozen);

@@ -66,7 +66,7 @@ void ep_case_add_conv2d(ep_case *self, int64_t out_channels, const ep_case_windo
 void ep_case_add_pool(ep_case *self, ep_layer_type type, const ep_case_window *window);
 void ep_case_add_adaptive_pool(ep_case *self, int64_t height, int64_t width);
 void ep_case_add_dropout(ep_case *self, ep_layer_type type, float p);
-void ep_case_add_norm(ep_case *self, ep_layer_type type, bool affine); /* batch_ or layer_norm */
+void ep_case_add_norm(ep_case *self, ep_layer_type type, bool affine); /* batch_, layer_, … */
 /* Of all features but the first `numbers`. */
 void ep_case_add_embedding(ep_case *self, int64_t numbers, int64_t embeddings, int64_t dimension);
 void ep_case_add_residual(ep_case *self, int source);

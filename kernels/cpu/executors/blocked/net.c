@@ -68,7 +68,8 @@ int64_t ep_blocked_side_bytes(const ep_op *op) {
   static const int64_t each[] = {[EP_SAVED_INDICES] = sizeof(int32_t),
                                  [EP_SAVED_MASK] = 1,
                                  [EP_SAVED_CHANNEL_MASK] = 1,
-                                 [EP_SAVED_STATISTICS] = sizeof(double)};
+                                 [EP_SAVED_STATISTICS] = sizeof(double),
+                                 [EP_SAVED_GATES] = 0};
   return ep_op_saved(op) * each[ep_operator_of(op->type)->saved];
 }
 

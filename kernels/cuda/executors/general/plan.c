@@ -7,6 +7,7 @@
 static double op_launches(const ep_op *op, int64_t rows, bool first) {
   const ep_operator *row = ep_operator_of(op->type);
   if (op->type == EP_LAYER_LINEAR) return ep_op_is_thin(op, rows) ? 1.4 : first ? 4.3 : 6;
+  if (row->start == EP_START_STATE) return 3 + 0.5 * (double)op->in.width; /* its steps */
   if (row->multiplies) return 3;
   switch (row->writes) {
   case EP_WRITES_NOTHING: return 0;

@@ -93,9 +93,8 @@ static ep_status settle(void *self, ep_error *error) {
     for (int i = from->share.first; i < from->share.end && status == EP_OK; i++) {
       const ep_op *op = &program->ops[i];
       const int64_t buffers = program->parameters + op->running;
-      if (op->weight >= 0) status = range_settle(ranks, from, op->weight, ep_op_weights(op), error);
-      if (status == EP_OK && op->bias >= 0)
-        status = range_settle(ranks, from, op->bias, ep_op_biases(op), error);
+      if (ep_op_parameters(op) > 0)
+        status = range_settle(ranks, from, ep_op_parameters_first(op), ep_op_parameters(op), error);
       if (status == EP_OK && op->type == EP_LAYER_BATCH_NORM)
         status = copy(ranks, ranks->leader->parameters + buffers, from->parameters + buffers,
                       2 * op->in.channels * (int64_t)sizeof(float), error);

@@ -122,7 +122,7 @@ enum { OPS = sizeof ops / sizeof ops[0] };
 /* A layer's output in training, weighted and summed to one number. */
 typedef struct {
   ep_op op;
-  double x[MOST], parameters[MOST_PARAMETERS], weight[MOST], buffers[16];
+  double x[MOST], parameters[MOST_PARAMETERS], weight[MOST], buffers[16], scratch[16];
   ep_reference_pass pass;
 } layer_case;
 
@@ -182,6 +182,7 @@ static void layer_init(layer_case *test, int number) {
   op->out_features = ep_shape_count(op->out);
   test->pass = (ep_reference_pass){.parameters = test->parameters,
                                    .buffers = test->buffers,
+                                   .scratch = test->scratch,
                                    .rows = ROWS,
                                    .first_row = 3,
                                    .step = 7,
