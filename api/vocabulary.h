@@ -91,7 +91,9 @@ extern "C" {
     "slides a window of weights along a series; requires [channels, length]",                      \
     "y = W * x + b, W: [out_channels, in_channels / groups, kernel_size]; the length becomes "     \
     "floor((length + 2 padding - dilation (kernel_size - 1) - 1) / stride) + 1; causal: padded "   \
-    "by dilation (kernel_size - 1) on the left alone")
+    "by dilation (kernel_size - 1) on the left alone")                                             \
+  X(UNFOLD, "unfold", IMAGES, "the windows over an image as columns; requires images [C, H, W]",   \
+    "y = torch.nn.Unfold(x): [C kernel height kernel width, windows], the windows row by row")
 
 /* What a loss compares the network's output with. */
 typedef enum {

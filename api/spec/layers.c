@@ -116,6 +116,12 @@ static const ep_field batch_norm_rows[] = {
      .doc = "mean and variance over all replicas, not over each one's own rows"},
 };
 static const ep_field layer_norm_rows[] = {EPS, AFFINE};
+static const ep_field unfold_rows[] = {
+    KERNEL_SIZE("3"),
+    WINDOW("stride", stride, "steps from window to window", .min = 1, .fallback = 1, .second = 1),
+    PADDING(EP_ROW_PLAIN),
+    DILATION("steps between the window's own pixels"),
+};
 static const ep_field embedding_rows[] = {
     COUNT("num_embeddings", num_embeddings, "the columns contain 0 to this minus one",
           .required = true, .example = "10"),
@@ -419,6 +425,7 @@ TABLE(slice);
 TABLE(reshape);
 TABLE(permute);
 TABLE(conv1d);
+TABLE(unfold);
 
 static const ep_field_table *const tables[EP_LAYER_COUNT] = {
     [EP_LAYER_LINEAR] = &linear_table,
@@ -440,6 +447,7 @@ static const ep_field_table *const tables[EP_LAYER_COUNT] = {
     [EP_LAYER_RESHAPE] = &reshape_table,
     [EP_LAYER_PERMUTE] = &permute_table,
     [EP_LAYER_CONV1D] = &conv1d_table,
+    [EP_LAYER_UNFOLD] = &unfold_table,
 };
 
 #define ABOUT(code, name, group, meaning, formula) {meaning, formula},

@@ -185,6 +185,14 @@ export const layers = {
     name: {"kind": "string", "rare": true, "default": null},
     input: {"kind": "json", "rare": true, "default": null},
   } },
+  unfold: { group: "images", fields: {
+    kernel_size: {"kind": "pair", "required": true, "example": 3},
+    stride: {"kind": "pair", "default": 1},
+    padding: {"kind": "pair", "default": 0},
+    dilation: {"kind": "pair", "rare": true, "default": 1},
+    name: {"kind": "string", "rare": true, "default": null},
+    input: {"kind": "json", "rare": true, "default": null},
+  } },
 };
 
 export const losses = {

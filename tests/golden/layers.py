@@ -206,6 +206,7 @@ NAMES = {
     Dropout: "dropout", Dropout2d: "dropout2d", nn.BatchNorm1d: "batch_norm", nn.BatchNorm2d: "batch_norm",
     LayerNorm: "layer_norm", Embedding: "embedding", Residual: "residual", Add: "add", Mul: "mul", Concat: "concat",
     Slice: "slice", Reshape: "reshape", Permute: "permute", nn.Conv1d: "conv1d", Causal: "conv1d",
+    nn.Unfold: "unfold",
 }
 
 
@@ -236,7 +237,7 @@ def options(layer):
         sides = {1: 0, 2: 2} if len(layer.dims) == 2 else {1: 0, 2: 1, 3: 2}
         order = [sides[dim] for dim in layer.dims]
         return {"order": [order[0], 1, order[1]] if len(order) == 2 else order}
-    if isinstance(layer, (nn.Conv2d, nn.MaxPool2d, nn.AvgPool2d)):
+    if isinstance(layer, (nn.Conv2d, nn.MaxPool2d, nn.AvgPool2d, nn.Unfold)):
         window = {"kernel": pair(layer.kernel_size), "stride": pair(layer.stride), "padding": pair(layer.padding),
                   "dilation": pair(getattr(layer, "dilation", 1))}
         return window | ({"groups": layer.groups} if isinstance(layer, nn.Conv2d) else {})

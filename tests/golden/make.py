@@ -66,6 +66,8 @@ IMAGE_LAYERS = {
     "batch_norm-plain": lambda: [nn.Conv2d(2, 3, 3), nn.BatchNorm2d(3, affine=False)],
     "layer_norm-image": lambda: [nn.Conv2d(2, 3, 3), LayerNorm((3, 5, 3))],
     "layer_norm-plain": lambda: [nn.Conv2d(2, 3, 3), LayerNorm((3, 5, 3), elementwise_affine=False)],
+    "unfold": lambda: [nn.Unfold(3), nn.Conv1d(18, 3, 2), nn.Tanh()],
+    "unfold-options": lambda: [nn.Conv2d(2, 3, 3, padding=1), nn.Unfold((3, 2), (2, 1), (1, 0), (1, 2)), nn.Tanh()],
     "softmax-image": lambda: [nn.Conv2d(2, 2, 3), nn.Flatten(), nn.Softmax(dim=1)],
     "residual-image": lambda: [Residual(nn.Conv2d(2, 2, 3, padding=1), nn.BatchNorm2d(2), nn.ReLU()), nn.MaxPool2d(2)],
     "flatten": lambda: [nn.Flatten(), nn.Linear(70, 6), nn.Tanh()],

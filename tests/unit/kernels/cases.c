@@ -22,7 +22,8 @@ static bool takes_images(ep_layer_type layer) {
   case EP_LAYER_MAX_POOL2D:
   case EP_LAYER_AVG_POOL2D:
   case EP_LAYER_ADAPTIVE_AVG_POOL2D:
-  case EP_LAYER_DROPOUT2D: return true;
+  case EP_LAYER_DROPOUT2D:
+  case EP_LAYER_UNFOLD: return true;
   default: return false;
   }
 }
@@ -60,6 +61,7 @@ static void add_layer(ep_case *self, ep_layer_type layer) {
     ep_case_add_reshape(self, (ep_shape){2, 1, 4});
     ep_case_add_conv1d(self, 3, 2, 2, true);
     break;
+  case EP_LAYER_UNFOLD: ep_case_add_unfold(self, &two); break;
   case EP_LAYER_ADD:
   case EP_LAYER_RESIDUAL:
     ep_case_add(self, EP_LAYER_TANH);

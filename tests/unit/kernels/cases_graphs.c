@@ -105,6 +105,22 @@ static void whole_add(ep_case *self, int64_t width) {
   ep_case_add_linear(self, 3, true);
 }
 
+/* Windows as columns: with all that a window may have, and, past them, with gaps between them. */
+static void unfold_add(ep_case *self, int64_t width) {
+  const ep_case_window wide = {
+      .kernel = {3, 2}, .stride = {2, 1}, .padding = {2, 1}, .dilation = {2, 3}};
+  const ep_case_window apart = {.kernel = {2, 3}, .stride = {3, 4}};
+  (void)width;
+  ep_case_add_linear(self, 84, true);
+  ep_case_add_reshape(self, (ep_shape){2, 6, 7});
+  ep_case_add_unfold(self, &wide);
+  ep_case_add(self, EP_LAYER_TANH);
+  ep_case_add_linear(self, 84, true);
+  ep_case_add_reshape(self, (ep_shape){2, 6, 7});
+  ep_case_add_unfold(self, &apart);
+  ep_case_add_linear(self, 3, true);
+}
+
 typedef struct {
   const char *name;
   void (*add)(ep_case *self, int64_t width);
@@ -125,6 +141,8 @@ static const graph graphs[] = {
     {"a causal series", series_add, 0, 45, 16, 0},
     {"a causal series, a full batch", series_add, 0, 300, 0, 0},
     {"large weights behind others", whole_add, 0, 260, 130, 0},
+    {"windows as columns", unfold_add, 0, 45, 16, 0},
+    {"windows as columns, a full batch", unfold_add, 0, 300, 0, 0},
 };
 _Static_assert(sizeof graphs / sizeof *graphs == EP_CASE_GRAPHS, "a row each");
 

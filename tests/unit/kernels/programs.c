@@ -97,7 +97,7 @@ void ep_case_add(ep_case *self, ep_layer_type type) {
 }
 
 static void put_window(ep_op *op, const ep_case_window *window) {
-  bool conv = op->type == EP_LAYER_CONV2D;
+  bool conv = op->type == EP_LAYER_CONV2D || op->type == EP_LAYER_UNFOLD;
   for (int axis = 0; axis < 2; axis++) {
     int usual = conv ? 1 : window->kernel[axis];
     op->kernel[axis] = window->kernel[axis];
@@ -223,6 +223,13 @@ void ep_case_add_conv1d(ep_case *self, int64_t out_channels, int kernel, int dil
   op->causal = causal;
   put_out(self, op, (ep_shape){out_channels, 1, causal ? op->in.width : op->in.width - past % 2});
   put_parameters(self, op, out_channels * op->in.channels * kernel, out_channels);
+}
+
+void ep_case_add_unfold(ep_case *self, const ep_case_window *window) {
+  ep_op *op = next_op(self, EP_LAYER_UNFOLD);
+  put_window(op, window);
+  put_windows_out(self, op, op->in.channels * op->kernel[0] * op->kernel[1]);
+  put_out(self, op, (ep_shape){op->out.channels, 1, op->out.height * op->out.width});
 }
 
 int ep_case_last(const ep_case *self) {

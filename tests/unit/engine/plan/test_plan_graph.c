@@ -61,6 +61,9 @@ static const struct {
      OF("reshape", ",\"shape\":[1,12]") "," OF("conv1d", ",\"out_channels\":2,\"kernel_size\":3,"
                                                          "\"padding\":1,\"causal\":true") END,
      "/model/layers/1/padding", "padded on the left alone"},
+    {"", OF("unfold", ",\"kernel_size\":2") END, "/model/layers/0", "unfold requires images"},
+    {"", OF("reshape", ",\"shape\":[1,3,4]") "," OF("unfold", ",\"kernel_size\":5") END,
+     "/model/layers/1/kernel_size", "kernel 5x5 does not fit in its input 3x4"},
     {"", OF("residual", ",\"layers\":[" OF("relu", NAMED("a")) "]") END,
      "/model/layers/0/layers/0/name", "layers of a block have no names"},
     {"", L() "," OF("embedding", ",\"num_embeddings\":4,\"embedding_dim\":2") END,

@@ -116,6 +116,13 @@ static const ep_op ops[] = {
     {.type = EP_LAYER_SLICE, .in = {2, 3, 2}, .out = {2, 2, 2}, .axis = 1, .start = 1},
     {.type = EP_LAYER_RESHAPE, .in = {2, 3, 2}, .out = {4, 1, 3}},
     {.type = EP_LAYER_PERMUTE, .in = {2, 3, 4}, .out = {4, 2, 3}, .order = {2, 0, 1}},
+    {.type = EP_LAYER_UNFOLD,
+     .in = {2, 4, 5},
+     .out = {12, 1, 8},
+     .kernel = {3, 2},
+     .stride = {2, 1},
+     .padding = {1, 1},
+     .dilation = {1, 3}},
 };
 enum { OPS = sizeof ops / sizeof ops[0] };
 

@@ -225,6 +225,14 @@ static const struct {
     {{EP_LAYER_ADAPTIVE_AVG_POOL2D, {1, 1, 2}, {1, 1, 3}, .bias = -1}, 1, {1, 1.5f, 2}},
     {{EP_LAYER_EMBEDDING, {2, 1, 1}, {4, 1, 1}, .embeddings = 3}, 1, {3, 4, 5, 6}},
     {{EP_LAYER_EMBEDDING, {2, 1, 1}, {3, 1, 1}, .embeddings = 3, .numbers = 1}, 1, {1, 5, 6}},
+    {{EP_LAYER_UNFOLD,
+      {1, 2, 3},
+      {2, 1, 4},
+      .kernel = {1, 2},
+      .stride = {1, 1},
+      .dilation = {1, 1}},
+     1,
+     {1, 2, 4, 5, 2, 3, 5, 6}},
 };
 enum { IMAGE_VALUES = sizeof image_values / sizeof image_values[0] };
 
