@@ -93,7 +93,11 @@ extern "C" {
     "floor((length + 2 padding - dilation (kernel_size - 1) - 1) / stride) + 1; causal: padded "   \
     "by dilation (kernel_size - 1) on the left alone")                                             \
   X(UNFOLD, "unfold", IMAGES, "the windows over an image as columns; requires images [C, H, W]",   \
-    "y = torch.nn.Unfold(x): [C kernel height kernel width, windows], the windows row by row")
+    "y = torch.nn.Unfold(x): [C kernel height kernel width, windows], the windows row by row")     \
+  X(INSTANCE_NORM, "instance_norm", REGULARIZATION,                                                \
+    "normalizes each channel of each row by its own statistics; requires images [C, H, W] or "     \
+    "[channels, length]",                                                                          \
+    "y = (x - mean) / sqrt(variance + eps) W + b")
 
 /* What a loss compares the network's output with. */
 typedef enum {

@@ -116,6 +116,13 @@ static const ep_field batch_norm_rows[] = {
      .doc = "mean and variance over all replicas, not over each one's own rows"},
 };
 static const ep_field layer_norm_rows[] = {EPS, AFFINE};
+static const ep_field instance_norm_rows[] = {
+    EPS,
+    {.key = "affine",
+     .kind = EP_FIELD_BOOL,
+     .offset = AT(affine),
+     .doc = "learns a weight and a bias of each channel"},
+};
 static const ep_field unfold_rows[] = {
     KERNEL_SIZE("3"),
     WINDOW("stride", stride, "steps from window to window", .min = 1, .fallback = 1, .second = 1),
@@ -426,6 +433,7 @@ TABLE(reshape);
 TABLE(permute);
 TABLE(conv1d);
 TABLE(unfold);
+TABLE(instance_norm);
 
 static const ep_field_table *const tables[EP_LAYER_COUNT] = {
     [EP_LAYER_LINEAR] = &linear_table,
@@ -448,6 +456,7 @@ static const ep_field_table *const tables[EP_LAYER_COUNT] = {
     [EP_LAYER_PERMUTE] = &permute_table,
     [EP_LAYER_CONV1D] = &conv1d_table,
     [EP_LAYER_UNFOLD] = &unfold_table,
+    [EP_LAYER_INSTANCE_NORM] = &instance_norm_table,
 };
 
 #define ABOUT(code, name, group, meaning, formula) {meaning, formula},

@@ -193,6 +193,12 @@ export const layers = {
     name: {"kind": "string", "rare": true, "default": null},
     input: {"kind": "json", "rare": true, "default": null},
   } },
+  instance_norm: { group: "regularization", fields: {
+    eps: {"kind": "number", "rare": true, "default": 1e-5},
+    affine: {"kind": "boolean", "default": false},
+    name: {"kind": "string", "rare": true, "default": null},
+    input: {"kind": "json", "rare": true, "default": null},
+  } },
 };
 
 export const losses = {

@@ -12,6 +12,17 @@ static bool lower(ep_lowering *w, const ep_layer_spec *layer, ep_op *op) {
   return true;
 }
 
+static bool instance_norm_lower(ep_lowering *w, const ep_layer_spec *layer, ep_op *op) {
+  char text[EP_SHAPE_BYTES];
+  if (w->in_rank < 2)
+    return ep_lowering_refuse(
+        w, "", "instance_norm requires [C, H, W] or [channels, length], its input is %s",
+        ep_lowering_shape(w, text));
+  if (op->in.height * op->in.width == 1)
+    return ep_lowering_refuse(w, "", "instance_norm of channels of one number would be 0");
+  return lower(w, layer, op);
+}
+
 /* `count` times the same number. */
 static ep_onnx_name filled(ep_onnx_graph *graph, int64_t count, float value) {
   ep_onnx_name name = {""};
@@ -35,6 +46,18 @@ static void batch_norm_onnx(ep_onnx_graph *graph, const ep_op *op, const char *o
   const char *inputs[] = {graph->value.name.text, weight.text, bias.text, mean.text, variance.text};
   ep_onnx_attribute_float(&node, "epsilon", op->eps);
   graph->value.name = ep_onnx_node(graph, operation, inputs, 5, &node);
+}
+
+static void instance_norm_onnx(ep_onnx_graph *graph, const ep_op *op, const char *operation) {
+  ep_protobuf node = {0};
+  const bool affine = op->weight >= 0;
+  ep_onnx_to_image(graph, op->in);
+  ep_onnx_name weight =
+      affine ? ep_onnx_parameter(graph, "weight") : filled(graph, op->in.channels, 1);
+  ep_onnx_name bias = affine ? ep_onnx_parameter(graph, "bias") : filled(graph, op->in.channels, 0);
+  const char *inputs[] = {graph->value.name.text, weight.text, bias.text};
+  ep_onnx_attribute_float(&node, "epsilon", op->eps);
+  graph->value.name = ep_onnx_node(graph, operation, inputs, 3, &node);
 }
 
 /* Over a row's last three dimensions, if it is an image; the weight has the same shape. */
@@ -86,6 +109,22 @@ static const ep_c_function layer_norm_function = {
         "  }\n"
         "}\n\n"};
 
+static const ep_c_function instance_norm_function = {
+    .text =
+        "static inline void @_instance_norm(float *x, int32_t count, float eps, int32_t channels,\n"
+        "                                   const float *weight, const float *bias) {\n"
+        "  const int32_t pixels = count / channels;\n"
+        "  for (int32_t c = 0; c < channels; c++, x += pixels) {\n"
+        "    double mean = 0, variance = 0;\n"
+        "    for (int32_t i = 0; i < pixels; i++) mean += x[i];\n"
+        "    mean /= pixels;\n"
+        "    for (int32_t i = 0; i < pixels; i++) variance += (x[i] - mean) * (x[i] - mean);\n"
+        "    const double factor = (weight ? weight[c] : 1) / sqrt(variance / pixels + eps);\n"
+        "    for (int32_t i = 0; i < pixels; i++)\n"
+        "      x[i] = (float)((x[i] - mean) * factor + (bias ? bias[c] : 0));\n"
+        "  }\n"
+        "}\n\n"};
+
 /* The mean of a channel, and what the distance from it is multiplied by. */
 static void batch_norm_weights(const ep_c_op *c) {
   const ep_op *op = c->op;
@@ -111,6 +150,11 @@ static void layer_norm_weights(const ep_c_op *c) {
   ep_c_parameter(c, "bias", c->op->bias, c->op->in_features);
 }
 
+static void instance_norm_weights(const ep_c_op *c) {
+  ep_c_parameter(c, "weight", c->op->weight, c->op->in.channels);
+  ep_c_parameter(c, "bias", c->op->bias, c->op->in.channels);
+}
+
 static void batch_norm_call(const ep_c_op *c) {
   ep_c_add(c->source, "  @_batch_norm(@_memory_%d, %lld, %lld", c->y, (long long)c->op->in.channels,
            (long long)(c->op->in.height * c->op->in.width));
@@ -127,9 +171,22 @@ static void layer_norm_call(const ep_c_op *c) {
   ep_c_end(c);
 }
 
+static void instance_norm_call(const ep_c_op *c) {
+  ep_c_begin_in_place(c);
+  ep_c_add(c->source, ", %lld", (long long)c->op->in.channels);
+  ep_c_pass(c, "weight", c->op->weight >= 0);
+  ep_c_pass(c, "bias", c->op->bias >= 0);
+  ep_c_end(c);
+}
+
 EP_LAYER(BATCH_NORM, lower, EP_ONNX("BatchNormalization", batch_norm_onnx),
          EP_C(.functions = {&batch_norm_function}, .weights = batch_norm_weights,
               .call = batch_norm_call));
 EP_LAYER(LAYER_NORM, lower, EP_ONNX("LayerNormalization", layer_norm_onnx),
          EP_C(.functions = {&layer_norm_function}, .weights = layer_norm_weights,
               .numbers = {EP_C_NUMBER(eps)}, .call = layer_norm_call));
+EP_LAYER_WITH(INSTANCE_NORM, instance_norm_lower,
+              EP_ONNX("InstanceNormalization", instance_norm_onnx),
+              EP_C(.functions = {&instance_norm_function}, .weights = instance_norm_weights,
+                   .numbers = {EP_C_NUMBER(eps)}, .call = instance_norm_call),
+              .wants_sides = true);

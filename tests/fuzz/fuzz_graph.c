@@ -48,6 +48,7 @@ static const char *const types[] = {
     "\"max_pool2d\",\"kernel_size\":2",
     "\"avg_pool2d\",\"kernel_size\":2,\"stride\":1",
     "\"embedding\",\"num_embeddings\":4,\"embedding_dim\":%d",
+    "\"instance_norm\"",
     "\"unfold\",\"kernel_size\":2,\"padding\":%d",
     "\"residual\",\"layers\":[{\"type\":\"sin\"}]",
 };

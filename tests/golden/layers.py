@@ -206,7 +206,7 @@ NAMES = {
     Dropout: "dropout", Dropout2d: "dropout2d", nn.BatchNorm1d: "batch_norm", nn.BatchNorm2d: "batch_norm",
     LayerNorm: "layer_norm", Embedding: "embedding", Residual: "residual", Add: "add", Mul: "mul", Concat: "concat",
     Slice: "slice", Reshape: "reshape", Permute: "permute", nn.Conv1d: "conv1d", Causal: "conv1d",
-    nn.Unfold: "unfold",
+    nn.Unfold: "unfold", nn.InstanceNorm1d: "instance_norm", nn.InstanceNorm2d: "instance_norm",
 }
 
 
@@ -222,7 +222,7 @@ def options(layer):
         return {"p": layer.p}
     if isinstance(layer, (nn.BatchNorm1d, nn.BatchNorm2d)):
         return {"eps": layer.eps, "momentum": layer.momentum}
-    if isinstance(layer, LayerNorm):
+    if isinstance(layer, (LayerNorm, nn.InstanceNorm1d, nn.InstanceNorm2d)):
         return {"eps": layer.eps}
     if isinstance(layer, Embedding):
         return {"embeddings": layer.num_embeddings}

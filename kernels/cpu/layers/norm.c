@@ -1,5 +1,5 @@
-/* batch_norm and layer_norm: y = (x - mean) / sqrt(variance + eps) * W + b, over different sets of
- * numbers. W and b: [channels] of batch_norm, [in_features] of layer_norm, or none. */
+/* batch_norm, layer_norm and instance_norm: y = (x - mean) / sqrt(variance + eps) * W + b, over
+ * different sets of numbers. W and b: [channels], [in_features] of layer_norm, or none. */
 #include "kernels/cpu/layers/layers.h"
 #include "kernels/formulas/norms.h"
 
@@ -192,47 +192,59 @@ static void backward_batch_norm(const ep_reference_pass *pass, const ep_op *op,
   }
 }
 
-static void forward_layer_norm(const ep_reference_pass *pass, const ep_op *op,
-                               const ep_real *const *inputs, ep_real *y) {
+/* What layer_norm and instance_norm normalize together: all of a row, or a channel of it. */
+static int64_t set_length(const ep_op *op) {
+  return op->type == EP_LAYER_LAYER_NORM ? op->in_features : op->in.height * op->in.width;
+}
+
+/* Where in W and b number i of a set has its place. */
+static int64_t place_of(const ep_op *op, int64_t number, int64_t i) {
+  return op->type == EP_LAYER_LAYER_NORM ? i : number % op->in.channels;
+}
+
+static void forward_rows(const ep_reference_pass *pass, const ep_op *op,
+                         const ep_real *const *inputs, ep_real *y) {
   const ep_real *x = inputs[0];
-  int64_t features = op->in_features;
-  for (int64_t row = 0; row < pass->rows; row++, x += features, y += features) {
-    statistics s = statistics_of(op, (set){1, features, features}, x);
-    for (int64_t i = 0; i < features; i++) {
+  const int64_t length = set_length(op), sets = pass->rows * op->in_features / length;
+  for (int64_t at = 0; at < sets; at++, x += length, y += length) {
+    statistics s = statistics_of(op, (set){1, length, length}, x);
+    for (int64_t i = 0; i < length; i++) {
+      const int64_t place = place_of(op, at, i);
       double n = (x[i] - s.mean) * s.factor;
-      y[i] = (ep_real)(n * weight_of(pass, op, i) + bias_of(pass, op, i));
+      y[i] = (ep_real)(n * weight_of(pass, op, place) + bias_of(pass, op, place));
     }
   }
 }
 
-/* As batch_norm's, but that W and b differ within the set: the means are over a row. */
-static void backward_layer_norm(const ep_reference_pass *pass, const ep_op *op,
-                                const ep_real *const *inputs, const ep_real *y,
-                                const ep_real *grad_y, ep_real *const *grad_inputs,
-                                double *grad_parameters) {
+/* As batch_norm's, but that W and b may differ within the set: the means are over a set. */
+static void backward_rows(const ep_reference_pass *pass, const ep_op *op,
+                          const ep_real *const *inputs, const ep_real *y, const ep_real *grad_y,
+                          ep_real *const *grad_inputs, double *grad_parameters) {
   const ep_real *x = inputs[0];
   ep_real *grad_x = grad_inputs[0];
   (void)y;
-  int64_t features = op->in_features;
-  for (int64_t row = 0; row < pass->rows; row++, x += features, grad_y += features) {
-    statistics s = statistics_of(op, (set){1, features, features}, x);
+  const int64_t length = set_length(op), sets = pass->rows * op->in_features / length;
+  for (int64_t at = 0; at < sets; at++, x += length, grad_y += length) {
+    statistics s = statistics_of(op, (set){1, length, length}, x);
     double sum = 0, product = 0;
-    for (int64_t i = 0; i < features; i++) {
-      double n = (x[i] - s.mean) * s.factor, g = grad_y[i] * weight_of(pass, op, i);
+    for (int64_t i = 0; i < length; i++) {
+      const int64_t place = place_of(op, at, i);
+      double n = (x[i] - s.mean) * s.factor, g = grad_y[i] * weight_of(pass, op, place);
       sum += g;
       product += g * n;
-      if (op->weight >= 0) grad_parameters[op->weight + i] += grad_y[i] * n;
-      if (op->bias >= 0) grad_parameters[op->bias + i] += grad_y[i];
+      if (op->weight >= 0) grad_parameters[op->weight + place] += grad_y[i] * n;
+      if (op->bias >= 0) grad_parameters[op->bias + place] += grad_y[i];
     }
     if (!grad_x) continue;
-    for (int64_t i = 0; i < features; i++) {
-      double n = (x[i] - s.mean) * s.factor, g = grad_y[i] * weight_of(pass, op, i);
-      grad_x[i] =
-          (ep_real)(s.factor * (g - sum / (double)features - n * product / (double)features));
+    for (int64_t i = 0; i < length; i++) {
+      double n = (x[i] - s.mean) * s.factor;
+      double g = grad_y[i] * weight_of(pass, op, place_of(op, at, i));
+      grad_x[i] = (ep_real)(s.factor * (g - sum / (double)length - n * product / (double)length));
     }
-    grad_x += features;
+    grad_x += length;
   }
 }
 
 EP_REFERENCE_LAYER(BATCH_NORM, forward_batch_norm, backward_batch_norm);
-EP_REFERENCE_LAYER(LAYER_NORM, forward_layer_norm, backward_layer_norm);
+EP_REFERENCE_LAYER(LAYER_NORM, forward_rows, backward_rows);
+EP_REFERENCE_LAYER(INSTANCE_NORM, forward_rows, backward_rows);

@@ -23,7 +23,8 @@ static bool takes_images(ep_layer_type layer) {
   case EP_LAYER_AVG_POOL2D:
   case EP_LAYER_ADAPTIVE_AVG_POOL2D:
   case EP_LAYER_DROPOUT2D:
-  case EP_LAYER_UNFOLD: return true;
+  case EP_LAYER_UNFOLD:
+  case EP_LAYER_INSTANCE_NORM: return true;
   default: return false;
   }
 }
@@ -41,7 +42,8 @@ static void add_layer(ep_case *self, ep_layer_type layer) {
   case EP_LAYER_DROPOUT:
   case EP_LAYER_DROPOUT2D: ep_case_add_dropout(self, layer, 0.4f); break;
   case EP_LAYER_BATCH_NORM:
-  case EP_LAYER_LAYER_NORM: ep_case_add_norm(self, layer, true); break;
+  case EP_LAYER_LAYER_NORM:
+  case EP_LAYER_INSTANCE_NORM: ep_case_add_norm(self, layer, true); break;
   case EP_LAYER_EMBEDDING: ep_case_add_embedding(self, 1, 9, 2); break;
   case EP_LAYER_MUL:
   case EP_LAYER_CONCAT: /* with what is two layers before */

@@ -121,6 +121,19 @@ static void unfold_add(ep_case *self, int64_t width) {
   ep_case_add_linear(self, 3, true);
 }
 
+/* Of images with weights and of series without, of `width` pixels a channel. */
+static void instances_add(ep_case *self, int64_t width) {
+  ep_case_add_linear(self, 3 * width, true);
+  ep_case_add_reshape(self, (ep_shape){3, width, 1});
+  ep_case_add_norm(self, EP_LAYER_INSTANCE_NORM, true);
+  ep_case_add(self, EP_LAYER_TANH);
+  ep_case_add_reshape(self, (ep_shape){3, 1, width});
+  ep_case_add_norm(self, EP_LAYER_INSTANCE_NORM, false);
+  ep_case_add_join(self, EP_LAYER_MUL, (int[]){6, 5}, 2);
+  ep_case_add_slice(self, 2, 3, 5); /* many would make a step of this rate too long */
+  ep_case_add_linear(self, 3, true);
+}
+
 typedef struct {
   const char *name;
   void (*add)(ep_case *self, int64_t width);
@@ -143,6 +156,9 @@ static const graph graphs[] = {
     {"large weights behind others", whole_add, 0, 260, 130, 0},
     {"windows as columns", unfold_add, 0, 45, 16, 0},
     {"windows as columns, a full batch", unfold_add, 0, 300, 0, 0},
+    {"norms of channels", instances_add, 11, 45, 16, 0},
+    {"norms of channels, a full batch", instances_add, 11, 300, 0, 0},
+    {"norms of long channels", instances_add, 601, 21, 8, 0},
 };
 _Static_assert(sizeof graphs / sizeof *graphs == EP_CASE_GRAPHS, "a row each");
 

@@ -257,7 +257,8 @@ void ep_case_weigh_classes(ep_case *self) {
 }
 
 static bool is_norm(const ep_op *op) {
-  return op->type == EP_LAYER_BATCH_NORM || op->type == EP_LAYER_LAYER_NORM;
+  return op->type == EP_LAYER_BATCH_NORM || op->type == EP_LAYER_LAYER_NORM ||
+         op->type == EP_LAYER_INSTANCE_NORM;
 }
 
 /* Of one op: torch's default where there are weights, U(-1/sqrt(n), 1/sqrt(n)) of n inputs; a

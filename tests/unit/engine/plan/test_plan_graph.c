@@ -61,6 +61,9 @@ static const struct {
      OF("reshape", ",\"shape\":[1,12]") "," OF("conv1d", ",\"out_channels\":2,\"kernel_size\":3,"
                                                          "\"padding\":1,\"causal\":true") END,
      "/model/layers/1/padding", "padded on the left alone"},
+    {"", OF("instance_norm", "") END, "/model/layers/0", "instance_norm requires [C, H, W] or"},
+    {"", OF("reshape", ",\"shape\":[12,1]") "," OF("instance_norm", "") END, "/model/layers/1",
+     "channels of one number would be 0"},
     {"", OF("unfold", ",\"kernel_size\":2") END, "/model/layers/0", "unfold requires images"},
     {"", OF("reshape", ",\"shape\":[1,3,4]") "," OF("unfold", ",\"kernel_size\":5") END,
      "/model/layers/1/kernel_size", "kernel 5x5 does not fit in its input 3x4"},

@@ -123,6 +123,13 @@ static const ep_op ops[] = {
      .stride = {2, 1},
      .padding = {1, 1},
      .dilation = {1, 3}},
+    {.type = EP_LAYER_INSTANCE_NORM, .in = {3, 2, 4}, .out = {3, 2, 4}, .bias = 3, .eps = 1e-3f},
+    {.type = EP_LAYER_INSTANCE_NORM,
+     .in = {2, 1, 5},
+     .out = {2, 1, 5},
+     .weight = -1,
+     .bias = -1,
+     .eps = 1e-3f},
 };
 enum { OPS = sizeof ops / sizeof ops[0] };
 

@@ -233,6 +233,9 @@ static const struct {
       .dilation = {1, 1}},
      1,
      {1, 2, 4, 5, 2, 3, 5, 6}},
+    {{EP_LAYER_INSTANCE_NORM, {2, 1, 2}, {2, 1, 2}, .bias = 2, .eps = 0.75f},
+     1,
+     {2.5f, 3.5f, 3, 5}}, /* of -0.5 and 0.5 */
 };
 enum { IMAGE_VALUES = sizeof image_values / sizeof image_values[0] };
 
