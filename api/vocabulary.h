@@ -97,7 +97,11 @@ extern "C" {
   X(INSTANCE_NORM, "instance_norm", REGULARIZATION,                                                \
     "normalizes each channel of each row by its own statistics; requires images [C, H, W] or "     \
     "[channels, length]",                                                                          \
-    "y = (x - mean) / sqrt(variance + eps) W + b")
+    "y = (x - mean) / sqrt(variance + eps) W + b")                                                 \
+  X(GRU, "gru", DENSE,                                                                             \
+    "a gated recurrent unit: hands a state on from step to step; requires [channels, length]",     \
+    "y_t = (1 - z) n + z y_(t-1), r, z = sigmoid(W_i x_t + b_i + W_h y_(t-1) + b_h), n = "         \
+    "tanh(W_in x_t + b_in + r (W_hn y_(t-1) + b_hn)); y: [hidden_size, length]")
 
 /* What a loss compares the network's output with. */
 typedef enum {

@@ -129,6 +129,13 @@ static const ep_field unfold_rows[] = {
     PADDING(EP_ROW_PLAIN),
     DILATION("steps between the window's own pixels"),
 };
+static const ep_field gru_rows[] = {
+    COUNT("input_size", in_features, "input channels; inferred by default, checked if given",
+          .nullable = true, .rare = true),
+    COUNT("hidden_size", out_features, "size of the state", .required = true, .example = "16"),
+    BIAS("adds biases to the gates"),
+    INIT,
+};
 static const ep_field embedding_rows[] = {
     COUNT("num_embeddings", num_embeddings, "the columns contain 0 to this minus one",
           .required = true, .example = "10"),
@@ -434,6 +441,7 @@ TABLE(permute);
 TABLE(conv1d);
 TABLE(unfold);
 TABLE(instance_norm);
+TABLE(gru);
 
 static const ep_field_table *const tables[EP_LAYER_COUNT] = {
     [EP_LAYER_LINEAR] = &linear_table,
@@ -457,6 +465,7 @@ static const ep_field_table *const tables[EP_LAYER_COUNT] = {
     [EP_LAYER_CONV1D] = &conv1d_table,
     [EP_LAYER_UNFOLD] = &unfold_table,
     [EP_LAYER_INSTANCE_NORM] = &instance_norm_table,
+    [EP_LAYER_GRU] = &gru_table,
 };
 
 #define ABOUT(code, name, group, meaning, formula) {meaning, formula},

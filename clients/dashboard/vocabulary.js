@@ -199,6 +199,14 @@ export const layers = {
     name: {"kind": "string", "rare": true, "default": null},
     input: {"kind": "json", "rare": true, "default": null},
   } },
+  gru: { group: "dense", fields: {
+    input_size: {"kind": "integer", "rare": true, "default": null},
+    hidden_size: {"kind": "integer", "required": true, "example": 16},
+    bias: {"kind": "boolean", "default": true},
+    init: {"kind": "word", "default": "default"},
+    name: {"kind": "string", "rare": true, "default": null},
+    input: {"kind": "json", "rare": true, "default": null},
+  } },
 };
 
 export const losses = {

@@ -123,6 +123,9 @@ def nets():
                 layer("flatten", input="e", name="f"), layer("concat", input=["10", "f"]), linear(3), classes=3)
     yield job({"dataset": "weather", "target": "temp", "time": "hour", "window": {"length": 6}, "test": 0.2, "standardize": ["y"]},
               "mse", [layer("flatten"), linear(8), layer("tanh"), linear(1)])
+    yield dense(24, "mse", layer("reshape", shape=[4, 6]), layer("instance_norm", affine=True), layer("gru", hidden_size=5, name="g"),
+                layer("gru", hidden_size=5, bias=False), layer("add", input=["g", "3"]), layer("reshape", shape=[2, 3, 5]),
+                layer("unfold", kernel_size=[2, 3], padding=[1, 0], stride=[1, 2]), layer("instance_norm"), layer("flatten"), linear(1))
     yield dense(2, "bce_with_logits", linear(8), layer("tanh"), linear(1))
     yield dense(13, "cross_entropy", linear(32), layer("relu"), linear(16), layer("relu"), linear(3), classes=3, standardize=["x"])
     # the rest

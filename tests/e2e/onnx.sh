@@ -109,6 +109,13 @@ trained "a series through causal convolutions, with two ways past them" 5 '{"dat
     {"type": "conv1d", "out_channels": 3, "kernel_size": 3, "padding": 1, "stride": 2, "bias": false}, {"type": "flatten"},
     {"type": "linear", "out_features": 1}]}}'
 
+trained "a GRU on a GRU, of normalized channels and of windows" 5 '{"data": {"inline": {"y": '"$(jq -c 'map(.[0] - .[1] * .[4])' "$scratch/rows")"'},
+  "standardize": ["x", "y"]}, "loss": "mse", "epochs": 10, "batch_size": 20, "optimizer": {"type": "adam", "lr": 0.01},
+  "model": {"layers": [{"type": "linear", "out_features": 24}, {"type": "reshape", "shape": [4, 6]}, {"type": "instance_norm", "affine": true},
+    {"type": "gru", "hidden_size": 5, "name": "g"}, {"type": "gru", "hidden_size": 5, "bias": false}, {"type": "add", "input": ["g", "4"]},
+    {"type": "reshape", "shape": [2, 3, 5]}, {"type": "unfold", "kernel_size": [2, 3], "padding": [1, 0], "stride": [1, 2]},
+    {"type": "instance_norm"}, {"type": "flatten"}, {"type": "linear", "out_features": 1}]}}'
+
 random 40 120 0 2 >"$scratch/rows"
 classes=$(jq -c '[range(length) | . % 3]' "$scratch/rows")
 trained "a CNN, normalized, cropped to the middle" 1,12,10 '{"data": {"inline": {"y": '"$classes"'}, "shape": [1, 12, 10],

@@ -48,6 +48,8 @@ static const char *const types[] = {
     "\"max_pool2d\",\"kernel_size\":2",
     "\"avg_pool2d\",\"kernel_size\":2,\"stride\":1",
     "\"embedding\",\"num_embeddings\":4,\"embedding_dim\":%d",
+    "\"gru\",\"hidden_size\":%d",
+    "\"gru\",\"hidden_size\":2,\"input_size\":%d,\"bias\":false",
     "\"instance_norm\"",
     "\"unfold\",\"kernel_size\":2,\"padding\":%d",
     "\"residual\",\"layers\":[{\"type\":\"sin\"}]",

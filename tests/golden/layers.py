@@ -145,6 +145,16 @@ class Causal(nn.Conv1d):
         return super().forward(nn.functional.pad(x, (self.dilation[0] * (self.kernel_size[0] - 1), 0)))
 
 
+class Gru(nn.GRU):
+    """Of one layer, over [rows, channels, length]."""
+
+    def __init__(self, channels, hidden, bias=True):
+        super().__init__(channels, hidden, bias=bias, batch_first=True)
+
+    def forward(self, x):
+        return super().forward(x.permute(0, 2, 1))[0].permute(0, 2, 1)
+
+
 class Focal(nn.Module):
     """T.-Y. Lin et al., "Focal Loss for Dense Object Detection", with a weight for each class."""
 
@@ -206,7 +216,7 @@ NAMES = {
     Dropout: "dropout", Dropout2d: "dropout2d", nn.BatchNorm1d: "batch_norm", nn.BatchNorm2d: "batch_norm",
     LayerNorm: "layer_norm", Embedding: "embedding", Residual: "residual", Add: "add", Mul: "mul", Concat: "concat",
     Slice: "slice", Reshape: "reshape", Permute: "permute", nn.Conv1d: "conv1d", Causal: "conv1d",
-    nn.Unfold: "unfold", nn.InstanceNorm1d: "instance_norm", nn.InstanceNorm2d: "instance_norm",
+    nn.Unfold: "unfold", nn.InstanceNorm1d: "instance_norm", nn.InstanceNorm2d: "instance_norm", Gru: "gru",
 }
 
 
@@ -285,8 +295,11 @@ class Walk:
             y = layer(x)
         if row["input"] == [len(self.ops)] or isinstance(layer, Residual):
             del row["input"]
-        row["weight"] = self.take(getattr(layer, "weight", None))
-        row["bias"] = self.take(getattr(layer, "bias", None))
+        if isinstance(layer, nn.GRU):
+            row["parameter"] = [self.take(parameter) for parameter in layer.parameters()]
+        else:
+            row["weight"] = self.take(getattr(layer, "weight", None))
+            row["bias"] = self.take(getattr(layer, "bias", None))
         row["running"] = -1
         if getattr(layer, "running_mean", None) is not None:
             row["running"] = self.buffers

@@ -20,7 +20,7 @@ import sys
 import torch
 from torch import nn
 
-from layers import (AdaptiveAvgPool2d, Add, Causal, Concat, Dropout, Dropout2d, Embedding, Focal, LayerNorm, Lion, Mul,
+from layers import (AdaptiveAvgPool2d, Add, Causal, Concat, Dropout, Dropout2d, Embedding, Focal, Gru, LayerNorm, Lion, Mul,
                     Permute, Quantile, Reshape, Residual, Sin, Slice, describe, steps_begin)
 from schedules import schedules
 
@@ -93,6 +93,9 @@ GRAPHS = {
     "conv1d-causal": lambda: [Reshape(2, 6), Causal(2, 4, 3), nn.Tanh(), Causal(4, 3, 2, dilation=2), nn.Tanh()],
     "conv1d-residual": lambda: [Reshape(2, 6), Add([Causal(2, 2, 3), nn.Tanh()], []), nn.BatchNorm1d(2)],
     "instance_norm": lambda: [Reshape(3, 4), nn.InstanceNorm1d(3, affine=True), nn.Tanh()],
+    "gru": lambda: [Reshape(2, 6), Gru(2, 4)],
+    "gru-plain": lambda: [Reshape(4, 3), Gru(4, 5, bias=False), nn.Tanh()],
+    "gru-two": lambda: [Reshape(2, 6), Causal(2, 3, 2), Gru(3, 3), Add([Gru(3, 3)], []), nn.BatchNorm1d(3)],
     "branches": lambda: [Concat([Slice(1, 0, 9), Reshape(1, 3, 3), nn.Conv2d(1, 2, 2), nn.Tanh(), nn.Flatten()],
                                 [Slice(1, 9, 3), nn.Linear(3, 4), nn.SiLU()]), nn.Linear(12, 6), nn.Tanh()],
     "unet": lambda: [nn.Linear(12, 8), nn.Tanh(), Concat([nn.Linear(8, 4), nn.Tanh(),

@@ -64,6 +64,11 @@ static void add_layer(ep_case *self, ep_layer_type layer) {
     ep_case_add_conv1d(self, 3, 2, 2, true);
     break;
   case EP_LAYER_UNFOLD: ep_case_add_unfold(self, &two); break;
+  case EP_LAYER_GRU:
+    ep_case_add_linear(self, 8, true);
+    ep_case_add_reshape(self, (ep_shape){2, 1, 4});
+    ep_case_add_gru(self, 3, true);
+    break;
   case EP_LAYER_ADD:
   case EP_LAYER_RESIDUAL:
     ep_case_add(self, EP_LAYER_TANH);

@@ -134,6 +134,44 @@ static void instances_add(ep_case *self, int64_t width) {
   ep_case_add_linear(self, 3, true);
 }
 
+/* A gru of `width` units behind a convolution, of which the last state goes on. */
+static void gru_add(ep_case *self, int64_t width) {
+  ep_case_add_linear(self, 26, true);
+  ep_case_add_reshape(self, (ep_shape){2, 1, 13});
+  ep_case_add_conv1d(self, 4, 3, 2, true);
+  ep_case_add_gru(self, width, true);
+  ep_case_add_slice(self, 2, 12, 1);
+  ep_case_add(self, EP_LAYER_FLATTEN);
+  ep_case_add_linear(self, 3, true);
+}
+
+/* A gru that reads the data: its input does not learn. */
+static void gru_of_data_add(ep_case *self, int64_t width) {
+  ep_case_add_reshape(self, (ep_shape){1, 1, 5});
+  ep_case_add_gru(self, width, true);
+  ep_case_add_linear(self, 3, true);
+}
+
+/* Two, of which the first may be frozen, and one that goes past them. */
+static void grus_add(ep_case *self, int64_t width) {
+  ep_case_add_linear(self, 33, true);
+  ep_case_add_reshape(self, (ep_shape){3, 1, 11});
+  ep_case_add_gru(self, width, false);
+  ep_case_add_gru(self, width, true);
+  ep_case_add_gru(self, width, true);
+  ep_case_read(self, 3);
+  ep_case_add_join(self, EP_LAYER_ADD, (int[]){4, 5, 3}, 3);
+  ep_case_add_linear(self, 3, true);
+}
+
+/* More channels than the units' work fits shared memory with. */
+static void gru_of_many_add(ep_case *self, int64_t width) {
+  ep_case_add_linear(self, 25000, true);
+  ep_case_add_reshape(self, (ep_shape){12500, 1, 2});
+  ep_case_add_gru(self, width, true);
+  ep_case_add_linear(self, 3, true);
+}
+
 typedef struct {
   const char *name;
   void (*add)(ep_case *self, int64_t width);
@@ -159,6 +197,15 @@ static const graph graphs[] = {
     {"norms of channels", instances_add, 11, 45, 16, 0},
     {"norms of channels, a full batch", instances_add, 11, 300, 0, 0},
     {"norms of long channels", instances_add, 601, 21, 8, 0},
+    {"gru, 1 unit", gru_add, 1, 45, 16, 0},
+    {"gru, 5 units, a full batch", gru_add, 5, 1100, 0, 0},
+    {"gru, 33 units", gru_add, 33, 45, 16, 0},
+    {"gru, 33 units, a full batch", gru_add, 33, 260, 0, 0},
+    {"gru, 130 units", gru_add, 130, 21, 8, 0},
+    {"gru of the data", gru_of_data_add, 9, 45, 16, 0},
+    {"several grus", grus_add, 6, 45, 16, 0},
+    {"several grus, one frozen", grus_add, 35, 45, 16, 1 << 2},
+    {"gru of many channels", gru_of_many_add, 3, 9, 4, 0},
 };
 _Static_assert(sizeof graphs / sizeof *graphs == EP_CASE_GRAPHS, "a row each");
 

@@ -5,7 +5,7 @@
 
 #include "tests/unit/kernels/programs.h"
 
-enum { EP_CASE_GRAPHS = 16 };
+enum { EP_CASE_GRAPHS = 25 };
 ep_case *ep_case_create_graph(int number);
 
 #endif

@@ -6,6 +6,7 @@
 
 #include "kernels/formulas/optimizers.h"
 #include "kernels/formulas/pools.h"
+#include "kernels/operators/operator.h"
 #include "kernels/random.h"
 
 static void *allocate(int64_t count, size_t size) {
@@ -76,6 +77,15 @@ static void put_parameters(ep_case *self, ep_op *op, int64_t weights, int64_t bi
   *next += weights;
   if (biases > 0) op->bias = *next;
   *next += biases;
+}
+
+/* The same of all that the op's row names, one behind the other. */
+static void put_named_parameters(ep_case *self, ep_op *op, bool bias) {
+  for (int k = 0; ep_op_parameter(op, k); k++) {
+    const bool exists = bias || !ep_op_parameter_is_bias(op, k);
+    op->parameter[k] = exists ? self->program.parameters : -1;
+    self->program.parameters += ep_op_own_count(op, k);
+  }
 }
 
 void ep_case_add_linear(ep_case *self, int64_t out_features, bool bias) {
@@ -232,6 +242,12 @@ void ep_case_add_unfold(ep_case *self, const ep_case_window *window) {
   put_out(self, op, (ep_shape){op->out.channels, 1, op->out.height * op->out.width});
 }
 
+void ep_case_add_gru(ep_case *self, int64_t hidden, bool bias) {
+  ep_op *op = next_op(self, EP_LAYER_GRU);
+  put_out(self, op, (ep_shape){hidden, 1, op->in.width});
+  put_named_parameters(self, op, bias);
+}
+
 int ep_case_last(const ep_case *self) {
   return self->program.ops_count - 1;
 }
@@ -261,11 +277,11 @@ static bool is_norm(const ep_op *op) {
          op->type == EP_LAYER_INSTANCE_NORM;
 }
 
-/* Of one op: torch's default where there are weights, U(-1/sqrt(n), 1/sqrt(n)) of n inputs; a
- * norm's weight is about 1, an embedding's as it comes. */
+/* Of one op: torch's default where there are weights, U(-1/sqrt(n), 1/sqrt(n)) of n inputs, of a
+ * gru its units; a norm's weight is about 1, an embedding's as it comes. */
 static void make_op_parameters(ep_case *self, const ep_op *op, int64_t end, uint64_t seed) {
   bool norm = is_norm(op);
-  int64_t inputs = op->in_features;
+  int64_t inputs = op->type == EP_LAYER_GRU ? op->out.channels : op->in_features;
   if (op->type == EP_LAYER_CONV2D) {
     inputs = op->in.channels / op->groups * op->kernel[0] * op->kernel[1];
   }

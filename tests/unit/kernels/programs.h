@@ -79,6 +79,8 @@ void ep_case_add_permute(ep_case *self, const int order[EP_SHAPE_SIDES]);
 void ep_case_add_conv1d(ep_case *self, int64_t out_channels, int kernel, int dilation, bool causal);
 /* Kernel, stride, padding and dilation of the window; y: [channels kernel, 1, windows]. */
 void ep_case_add_unfold(ep_case *self, const ep_case_window *window);
+/* Of what is [channels, 1, length]. */
+void ep_case_add_gru(ep_case *self, int64_t hidden, bool bias);
 /* The layer that was added last reads this value, of the same shape, instead of the last. */
 void ep_case_read(ep_case *self, int value);
 /* The number of the layer that was added last, for ep_case_add_residual; -1 = none yet. */

@@ -61,6 +61,10 @@ static const struct {
      OF("reshape", ",\"shape\":[1,12]") "," OF("conv1d", ",\"out_channels\":2,\"kernel_size\":3,"
                                                          "\"padding\":1,\"causal\":true") END,
      "/model/layers/1/padding", "padded on the left alone"},
+    {"", OF("gru", ",\"hidden_size\":2") END, "/model/layers/0",
+     "gru requires [channels, length], its input is [12]"},
+    {"", OF("reshape", ",\"shape\":[3,4]") "," OF("gru", ",\"hidden_size\":2,\"input_size\":2") END,
+     "/model/layers/1/input_size", "expects 2 channels, layer 0 outputs 3"},
     {"", OF("instance_norm", "") END, "/model/layers/0", "instance_norm requires [C, H, W] or"},
     {"", OF("reshape", ",\"shape\":[12,1]") "," OF("instance_norm", "") END, "/model/layers/1",
      "channels of one number would be 0"},

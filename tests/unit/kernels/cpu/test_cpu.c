@@ -294,6 +294,30 @@ START_TEST(an_image_program_that_does_not_fit_is_refused) {
 }
 END_TEST
 
+/* [2, 1, 6] to [3, 1, 6]: parameters of 18, 27, 9 and 9 numbers behind those of a linear layer. */
+static ep_case *gru_case(void) {
+  ep_case *test = ep_case_create("gru", 3, EP_LOSS_MSE);
+  ep_case_add_linear(test, 12, true);
+  ep_case_add_reshape(test, (ep_shape){2, 1, 6});
+  ep_case_add_gru(test, 3, true);
+  ep_case_add(test, EP_LAYER_FLATTEN);
+  ep_case_add_linear(test, 2, true);
+  ep_case_finish(test, &(ep_case_training){.rows = 6, .batch_size = 4, .steps = 4, .lr = 0.1f});
+  return test;
+}
+
+START_TEST(parameters_that_do_not_follow_one_another_are_refused) {
+  ck_assert_refused(gru_case(), ops[2].parameter[0], -1);
+  ck_assert_refused(gru_case(), ops[2].parameter[0], 49);
+  ck_assert_refused(gru_case(), ops[2].parameter[1], -1);
+  ck_assert_refused(gru_case(), ops[2].parameter[1], 48);
+  ck_assert_refused(gru_case(), ops[2].parameter[2], 94);
+  ck_assert_refused(gru_case(), ops[2].parameter[3], -2);
+  ck_assert_refused(gru_case(), ops[2].parameter[3], INT64_MAX);
+  ck_assert_refused(gru_case(), ops[2].out.width, 5);
+}
+END_TEST
+
 START_TEST(an_embedding_takes_whole_numbers_that_it_has) {
   ep_case *test = embedding_case();
   ep_instance *instance;
@@ -465,6 +489,7 @@ EP_SUITE("cpu") {
   tcase_add_test(backend_case, compile_chooses_by_name_or_says_which_there_are);
   tcase_add_test(backend_case, a_program_that_does_not_fit_is_refused);
   tcase_add_test(backend_case, an_image_program_that_does_not_fit_is_refused);
+  tcase_add_test(backend_case, parameters_that_do_not_follow_one_another_are_refused);
   tcase_add_test(backend_case, an_embedding_takes_whole_numbers_that_it_has);
   tcase_add_test(backend_case, bytes_cost_a_byte_each);
   tcase_add_test(backend_case, bytes_become_numbers_where_they_are_loaded);

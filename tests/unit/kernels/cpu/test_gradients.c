@@ -130,6 +130,8 @@ static const ep_op ops[] = {
      .weight = -1,
      .bias = -1,
      .eps = 1e-3f},
+    {.type = EP_LAYER_GRU, .in = {2, 1, 4}, .out = {3, 1, 4}, .parameter = {0, 18, 45, 54}},
+    {.type = EP_LAYER_GRU, .in = {3, 1, 3}, .out = {2, 1, 3}, .parameter = {0, 18, -1, -1}},
 };
 enum { OPS = sizeof ops / sizeof ops[0] };
 

@@ -236,6 +236,9 @@ static const struct {
     {{EP_LAYER_INSTANCE_NORM, {2, 1, 2}, {2, 1, 2}, .bias = 2, .eps = 0.75f},
      1,
      {2.5f, 3.5f, 3, 5}}, /* of -0.5 and 0.5 */
+    {{EP_LAYER_GRU, {1, 1, 2}, {1, 1, 2}, .parameter = {0, 3, -1, -1}},
+     -1,
+     {-0.87644132f, -0.99995995f}}, /* weights 1, 2, 3 and 4, 5, 6 */
 };
 enum { IMAGE_VALUES = sizeof image_values / sizeof image_values[0] };
 
