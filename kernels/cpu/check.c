@@ -38,21 +38,10 @@ static bool parameters_fit(const ep_program *program, const ep_op *op) {
   return buffers == 0 || lies_within(program->buffers, op->running, buffers);
 }
 
-/* Whether what it reads comes before it, and the first of it is as wide as it says. */
-static bool inputs_fit(const ep_program *program, const ep_op *op) {
-  const int64_t number = op - program->ops;
-  if (op->inputs < 1 || op->inputs > EP_OP_INPUTS) return false;
-  for (int k = 0; k < op->inputs; k++)
-    if (op->input[k] < 0 || op->input[k] > number) return false;
-  return op->in_features == ep_shape_count(ep_value_shape(program, op->input[0]));
-}
-
 static bool op_fits(const ep_program *program, const ep_op *op) {
-  if (!inputs_fit(program, op) || !shape_holds(op->in, op->in_features) ||
-      !shape_holds(op->out, op->out_features)) {
-    return false;
-  }
-  return op->type >= 0 && op->type < EP_LAYER_COUNT &&
+  return op->type >= 0 && op->type < EP_LAYER_COUNT && ep_fits_inputs(program, op) &&
+         op->in_features == ep_shape_count(ep_value_shape(program, op->input[0])) &&
+         shape_holds(op->in, op->in_features) && shape_holds(op->out, op->out_features) &&
          ep_operator_of(op->type)->fits(program, op) && parameters_fit(program, op);
 }
 

@@ -82,6 +82,7 @@ typedef struct {
   ep_reads reads;
   ep_writes writes;
   ep_saved saved;
+  bool joins; /* it reads two to EP_OP_INPUTS values, others one */
 } ep_operator;
 
 #define EP_COST_WINDOW (-1.0)
@@ -99,6 +100,8 @@ typedef struct {
   .multiplies = multiplies_, .operations = operations_, .cost = cost_
 #define EP_MEMORY(reads_, writes_, saved_) \
   .reads = EP_READS_##reads_, .writes = EP_WRITES_##writes_, .saved = EP_SAVED_##saved_
+/* The same of what reads several values. */
+#define EP_JOINS(reads_, writes_, saved_) EP_MEMORY(reads_, writes_, saved_), .joins = true
 
 const ep_operator *ep_operator_of(ep_layer_type type);
 
@@ -109,6 +112,8 @@ ep_layer_type ep_layer_operator(ep_layer_type word);
 
 bool ep_fits_same_shape(const ep_program *program, const ep_op *op); /* y's is x's */
 bool ep_shapes_same(ep_shape a, ep_shape b);
+/* Whether the op reads as many values as its row says, and all come before its own. */
+bool ep_fits_inputs(const ep_program *program, const ep_op *op);
 /* Whether windows over x leave y. dilates: they have gaps. */
 bool ep_fits_windows(const ep_op *op, bool dilates);
 /* The same for a pool: padding is half of a window at most, so that each window has a pixel. */

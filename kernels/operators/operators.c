@@ -42,6 +42,14 @@ bool ep_fits_same_shape(const ep_program *program, const ep_op *op) {
   return ep_shapes_same(op->in, op->out);
 }
 
+bool ep_fits_inputs(const ep_program *program, const ep_op *op) {
+  const bool joins = ep_operator_of(op->type)->joins;
+  bool fits = joins ? op->inputs >= 2 && op->inputs <= EP_OP_INPUTS : op->inputs == 1;
+  for (int k = 0; fits && k < op->inputs; k++)
+    fits = op->input[k] >= 0 && op->input[k] <= op - program->ops;
+  return fits;
+}
+
 static bool within(int number, int least) {
   return number >= least && number <= EP_LIMIT_KERNEL;
 }

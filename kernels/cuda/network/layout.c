@@ -7,13 +7,6 @@
 
 /* --- checks -------------------------------------------------------------------------------- */
 
-/* Whether what it reads comes before it. */
-static bool inputs_are_there(const ep_op *op, int i) {
-  bool there = op->inputs >= 1 && op->inputs <= EP_OP_INPUTS;
-  for (int k = 0; there && k < op->inputs; k++) there = op->input[k] >= 0 && op->input[k] <= i;
-  return there;
-}
-
 /* Whether each parameter that the op has follows the one before, the first one leading. */
 static bool parameters_follow(const ep_op *op) {
   int64_t next = op->parameter[0];
@@ -30,7 +23,7 @@ static ep_status op_check(const ep_program *program, int i, ep_error *error) {
   int64_t product;
   if (op->in_features < 1 || op->out_features < 1)
     return ep_fail(error, EP_INVALID, "layer %d has no features", i);
-  if (!inputs_are_there(op, i))
+  if (!ep_fits_inputs(program, op))
     return ep_fail(error, EP_INTERNAL, "layer %d reads what does not stand before it", i);
   if (!row->fits(program, op))
     return ep_fail(error, EP_INTERNAL, "layer %d has shapes that do not fit together", i);
