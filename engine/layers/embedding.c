@@ -57,18 +57,13 @@ static const ep_c_function function = {
         "  }\n"
         "}\n\n"};
 
-static void weights(const ep_c_op *c) {
-  ep_c_parameter(c, "weight", c->op->weight, c->op->embeddings * ep_op_dimension(c->op));
-}
-
 static void call(const ep_c_op *c) {
   ep_c_add(c->source, "  @_embedding(@_memory_%d, @_memory_%d, %lld, %lld, %lld, %lld", c->x, c->y,
            (long long)c->op->numbers, (long long)ep_op_columns(c->op), (long long)c->op->embeddings,
            (long long)ep_op_dimension(c->op));
-  ep_c_pass(c, "weight", true);
-  ep_c_end(c);
+  ep_c_end_parameters(c);
 }
 
 EP_LAYER_WITH(EMBEDDING, lower, EP_ONNX("Gather", onnx),
-              EP_C(.functions = {&function}, .weights = weights, .call = call),
+              EP_C(.functions = {&function}, .weights = ep_c_parameters, .call = call),
               .width = "embedding_dim");

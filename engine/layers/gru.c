@@ -5,10 +5,6 @@
 
 enum { GATES = 3, PARAMETERS = 4, BIASES = 2 };
 
-static const char *name_of(const ep_op *op, int k) {
-  return ep_op_parameter(op, k)->name;
-}
-
 static bool lower(ep_lowering *w, const ep_layer_spec *layer, ep_op *op) {
   char text[EP_SHAPE_BYTES];
   if (w->in_rank != 2)
@@ -20,7 +16,7 @@ static bool lower(ep_lowering *w, const ep_layer_spec *layer, ep_op *op) {
   return true;
 }
 
-/* A node of one input with a list of integers: an attribute, or, of newer operators, an input. */
+/* A node of a value and a list of integers, which newer operators have as an input. */
 static ep_onnx_name moved(ep_onnx_graph *graph, const char *operation, ep_onnx_name value,
                           const int64_t *integers, int count) {
   const int64_t length = count;
@@ -63,7 +59,7 @@ static void onnx(ep_onnx_graph *graph, const ep_op *op, const char *operation) {
       moved(graph, "Squeeze", transposed(graph, graph->value.name, to_steps, 4), &last, 1);
   for (int k = 0; k < PARAMETERS; k++)
     if (op->parameter[k] >= 0)
-      of[k] = reordered(graph, op, ep_onnx_parameter(graph, name_of(op, k)));
+      of[k] = reordered(graph, op, ep_onnx_parameter(graph, ep_op_parameter(op, k)->name));
   const char *inputs[] = {x.text, of[0].text, of[1].text, biases.text};
   const bool has_biases = op->parameter[BIASES] >= 0;
   if (has_biases) {
@@ -110,19 +106,13 @@ static const ep_c_function function = {
             "  }\n"
             "}\n\n"};
 
-static void weights(const ep_c_op *c) {
-  for (int k = 0; k < PARAMETERS; k++)
-    ep_c_parameter(c, name_of(c->op, k), c->op->parameter[k], ep_op_parameter_count(c->op, k));
-}
-
 static void call(const ep_c_op *c) {
   ep_c_add(c->source, "  @_gru(@_memory_%d, @_memory_%d, %lld, %lld, %lld", c->x, c->y,
            (long long)c->op->in.channels, (long long)c->op->out.channels,
            (long long)c->op->in.width);
-  for (int k = 0; k < PARAMETERS; k++) ep_c_pass(c, name_of(c->op, k), c->op->parameter[k] >= 0);
-  ep_c_end(c);
+  ep_c_end_parameters(c);
 }
 
 EP_LAYER_WITH(GRU, lower, EP_ONNX("GRU", onnx),
-              EP_C(.functions = {&function}, .weights = weights, .call = call), .wants_sides = true,
-              .width = "hidden_size");
+              EP_C(.functions = {&function}, .weights = ep_c_parameters, .call = call),
+              .wants_sides = true, .width = "hidden_size");

@@ -145,16 +145,6 @@ static void batch_norm_weights(const ep_c_op *c) {
   free(factor);
 }
 
-static void layer_norm_weights(const ep_c_op *c) {
-  ep_c_parameter(c, "weight", c->op->weight, c->op->in_features);
-  ep_c_parameter(c, "bias", c->op->bias, c->op->in_features);
-}
-
-static void instance_norm_weights(const ep_c_op *c) {
-  ep_c_parameter(c, "weight", c->op->weight, c->op->in.channels);
-  ep_c_parameter(c, "bias", c->op->bias, c->op->in.channels);
-}
-
 static void batch_norm_call(const ep_c_op *c) {
   ep_c_add(c->source, "  @_batch_norm(@_memory_%d, %lld, %lld", c->y, (long long)c->op->in.channels,
            (long long)(c->op->in.height * c->op->in.width));
@@ -166,27 +156,23 @@ static void batch_norm_call(const ep_c_op *c) {
 
 static void layer_norm_call(const ep_c_op *c) {
   ep_c_begin_in_place(c);
-  ep_c_pass(c, "weight", c->op->weight >= 0);
-  ep_c_pass(c, "bias", c->op->bias >= 0);
-  ep_c_end(c);
+  ep_c_end_parameters(c);
 }
 
 static void instance_norm_call(const ep_c_op *c) {
   ep_c_begin_in_place(c);
   ep_c_add(c->source, ", %lld", (long long)c->op->in.channels);
-  ep_c_pass(c, "weight", c->op->weight >= 0);
-  ep_c_pass(c, "bias", c->op->bias >= 0);
-  ep_c_end(c);
+  ep_c_end_parameters(c);
 }
 
 EP_LAYER(BATCH_NORM, lower, EP_ONNX("BatchNormalization", batch_norm_onnx),
          EP_C(.functions = {&batch_norm_function}, .weights = batch_norm_weights,
               .call = batch_norm_call));
 EP_LAYER(LAYER_NORM, lower, EP_ONNX("LayerNormalization", layer_norm_onnx),
-         EP_C(.functions = {&layer_norm_function}, .weights = layer_norm_weights,
+         EP_C(.functions = {&layer_norm_function}, .weights = ep_c_parameters,
               .numbers = {EP_C_NUMBER(eps)}, .call = layer_norm_call));
 EP_LAYER_WITH(INSTANCE_NORM, instance_norm_lower,
               EP_ONNX("InstanceNormalization", instance_norm_onnx),
-              EP_C(.functions = {&instance_norm_function}, .weights = instance_norm_weights,
+              EP_C(.functions = {&instance_norm_function}, .weights = ep_c_parameters,
                    .numbers = {EP_C_NUMBER(eps)}, .call = instance_norm_call),
               .wants_sides = true);

@@ -12,5 +12,5 @@ static ep_parameter_shape weight_shape(const ep_op *op) {
   return (ep_parameter_shape){2, {op->embeddings, ep_op_dimension(op)}};
 }
 
-EP_OPERATOR(EMBEDDING, fits, EP_PARAMETERS(weight_shape, ep_shape_none, RANDOM, false),
+EP_OPERATOR(EMBEDDING, fits, EP_NAMED_PARAMETERS(RANDOM, {"weight", weight_shape}),
             EP_WORK(false, ep_operations_each, 4), EP_MEMORY(INPUT, APART, NOTHING));

@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "kernels/operators/operator.h"
+
 void ep_c_table(const ep_c_op *c, const char *part, const float *values, int64_t count) {
   char name[32];
   snprintf(name, sizeof name, "%s_%d", part, c->number);
@@ -18,6 +20,19 @@ void ep_c_pass(const ep_c_op *c, const char *part, bool there) {
     ep_c_add(c->source, ", @_%s_%d", part, c->number);
   else
     ep_c_add_text(c->source, ", 0");
+}
+
+void ep_c_parameters(const ep_c_op *c) {
+  const ep_parameter *parameter;
+  for (int k = 0; (parameter = ep_op_parameter(c->op, k)); k++)
+    ep_c_parameter(c, parameter->name, c->op->parameter[k], ep_op_parameter_count(c->op, k));
+}
+
+void ep_c_end_parameters(const ep_c_op *c) {
+  const ep_parameter *parameter;
+  for (int k = 0; (parameter = ep_op_parameter(c->op, k)); k++)
+    ep_c_pass(c, parameter->name, ep_op_own_count(c->op, k) > 0);
+  ep_c_end(c);
 }
 
 void ep_c_begin_in_place(const ep_c_op *c) {

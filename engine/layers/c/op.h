@@ -31,12 +31,16 @@ typedef struct {
 void ep_c_table(const ep_c_op *c, const char *part, const float *values, int64_t count);
 /* The same of a parameter at `offset` of the state; nothing where it is -1: the op has none. */
 void ep_c_parameter(const ep_c_op *c, const char *part, int64_t offset, int64_t count);
+/* The same of all that the op's row names. */
+void ep_c_parameters(const ep_c_op *c);
 
 /* Parts of a call. ", @_bias_3", or ", 0" where there is none. */
 void ep_c_pass(const ep_c_op *c, const char *part, bool there);
 /* Of what changes a row in place: its name, y, its count, its numbers. */
 void ep_c_begin_in_place(const ep_c_op *c);
 void ep_c_end(const ep_c_op *c);
+/* All parameters that the op's row names, as the last of the call, and its end. */
+void ep_c_end_parameters(const ep_c_op *c);
 
 /* Calls: of what changes a row in place and needs no more; of what does nothing in evaluation. */
 void ep_c_call_in_place(const ep_c_op *c);

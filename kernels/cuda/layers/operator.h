@@ -28,7 +28,7 @@ typedef struct {
   /* The way back. */
   float *grad;                 /* by y: [rows, out_features] */
   float *grad_x[EP_OP_INPUTS]; /* written; NULL: nobody asks; one is grad where in place */
-  float *gradient;             /* [slices, weights then biases], written; NULL: not trained */
+  float *gradient;             /* [slices, parameters], written; NULL: not trained */
   int slices;
   /* What is drawn at random is drawn by these: row 0 is row `first` of the batch. */
   int64_t first;
