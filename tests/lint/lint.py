@@ -130,7 +130,7 @@ def arrows(tree):
         if row is None and not test:
             yield path, 1, f"lies in a folder without a row in rooms.py: {folder}"
             continue
-        if path.endswith((".cu", ".cuh")) and not path.startswith(("kernels/cuda/", "tests/gpu/")):
+        if path.endswith((".cu", ".cuh")) and not path.startswith(("kernels/cuda/", "tests/gpu/", "tests/emulator/")):
             yield path, 1, "CUDA outside kernels/cuda"
         guarded = "|".join(GUARDED) if test else ROOMS[row][1]
         for number, bracket, name in includes(tree, path):
