@@ -85,11 +85,55 @@ static double start_seconds(const ep_executor_cost *cost, const ep_program_past 
   return cost->again_seconds + compiling / (double)(past ? past->asked + 1 : 1);
 }
 
+/* Whether a program is compiled for the executor before its first step. */
+static bool compiles(const ep_executor_profile *executor) {
+  const double loading_seconds = 0.1;
+  return executor->start_seconds > executor->again_seconds + loading_seconds;
+}
+
 void ep_program_past_note(ep_program_past *past, const char *executor, double epoch_seconds) {
   const ep_executor_profile *profile = ep_cost_executor_find(executor);
   if (!profile) return;
   float *least = &past->epoch_seconds[ep_cost_executor_index(profile)];
   if (*least == 0 || epoch_seconds < *least) *least = (float)epoch_seconds;
+}
+
+/* Of a training by an executor of this cost. */
+static ep_estimate executor_estimate(const ep_executor_profile *executor,
+                                     const ep_executor_cost *cost, const ep_plan *plan,
+                                     const ep_job_spec *spec, const ep_device_info *device,
+                                     const ep_calibration *calibration,
+                                     const ep_program_past *past) {
+  ep_estimate estimate = {.calibrated = calibration != NULL};
+  snprintf(estimate.device, sizeof estimate.device, "%s", device->id);
+  snprintf(estimate.executor, sizeof estimate.executor, "%s", executor->name);
+  estimate.cores = ep_cost_cores(executor, plan, device);
+  double past_seconds = past ? past->epoch_seconds[ep_cost_executor_index(executor)] : 0;
+  estimate.measured = past_seconds > 0;
+  estimate.start_seconds = start_seconds(cost, past) + copy_seconds(plan, device);
+  estimate.model_seconds = steps_seconds(executor, cost, plan, device, (double)spec->epochs);
+  double epochs_seconds = estimate.model_seconds * (cost->drift > 0 ? cost->drift : 1);
+  if (estimate.measured) epochs_seconds = (double)spec->epochs * past_seconds;
+  estimate.seconds = estimate.start_seconds + epochs_seconds +
+                     validation_seconds(executor, cost, plan, device, spec);
+  return estimate;
+}
+
+/* Takes it over the best where an executor that need not be compiled has ended sooner. */
+static void sooner_take(const ep_plan *plan, const ep_job_spec *spec, const ep_device_info *device,
+                        const ep_calibration *calibration, const ep_program_past *past,
+                        ep_estimate *best) {
+  int count;
+  const ep_executor_profile *const *executors = ep_cost_executors(device->id, &count);
+  for (int i = 0; i < count; i++) {
+    ep_executor_cost cost;
+    if (compiles(executors[i]) || !ep_cost_executor_can(executors[i], plan, device) ||
+        !cost_find(executors[i], calibration, &cost))
+      continue;
+    const ep_estimate of =
+        executor_estimate(executors[i], &cost, plan, spec, device, calibration, past);
+    if (of.seconds < best->seconds) *best = of;
+  }
 }
 
 ep_estimate ep_plan_estimate(const ep_plan *plan, const ep_job_spec *spec,
@@ -100,16 +144,9 @@ ep_estimate ep_plan_estimate(const ep_plan *plan, const ep_job_spec *spec,
   ep_executor_cost cost;
   const ep_executor_profile *executor = executor_choose(plan, spec, device, calibration, &cost);
   if (!executor) return estimate;
-  snprintf(estimate.executor, sizeof estimate.executor, "%s", executor->name);
-  estimate.cores = ep_cost_cores(executor, plan, device);
-  double past_seconds = past ? past->epoch_seconds[ep_cost_executor_index(executor)] : 0;
-  estimate.measured = past_seconds > 0;
-  estimate.start_seconds = start_seconds(&cost, past) + copy_seconds(plan, device);
-  estimate.model_seconds = steps_seconds(executor, &cost, plan, device, (double)spec->epochs);
-  double epochs_seconds = estimate.model_seconds * (cost.drift > 0 ? cost.drift : 1);
-  if (estimate.measured) epochs_seconds = (double)spec->epochs * past_seconds;
-  estimate.seconds = estimate.start_seconds + epochs_seconds +
-                     validation_seconds(executor, &cost, plan, device, spec);
+  estimate = executor_estimate(executor, &cost, plan, spec, device, calibration, past);
+  if (!spec->executor[0] && compiles(executor) && !(past && past->compiled))
+    sooner_take(plan, spec, device, calibration, past, &estimate);
   return estimate;
 }
 

@@ -120,10 +120,11 @@ typedef struct {
 void ep_program_past_note(ep_program_past *past, const char *executor, double epoch_seconds);
 
 /* Seconds of the job on a device, start included (engine/plan/cost.h); `auto` takes the least. The
- * executor is the one that the device would choose. INFINITY and "" where it has none for this job.
- * calibration: of that device; NULL = nothing was measured: what is usual. Of *device its id is
- * enough. past: NULL = none. What an epoch took there before is a better guess than any model; and
- * a start that is asked for n times is paid once, so a share of it counts. */
+ * executor is the one that the device would choose, or, where that one has to be compiled and the
+ * training is so short that another one ends sooner, the other one. INFINITY and "" where it has
+ * none for this job. calibration: of that device; NULL = nothing was measured: what is usual. Of
+ * *device its id is enough. past: NULL = none. What an epoch took there before is a better guess
+ * than any model; and a start that is asked for n times is paid once, so a share of it counts. */
 ep_estimate ep_plan_estimate(const ep_plan *plan, const ep_job_spec *spec,
                              const ep_device_info *device, const ep_calibration *calibration,
                              const ep_program_past *past);

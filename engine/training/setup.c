@@ -10,10 +10,12 @@
 #include "engine/data/prepare/job.h"
 #include "engine/files/path.h"
 #include "engine/files/verified.h"
+#include "engine/plan/cost.h"
 #include "engine/training/checkpointing.h"
 #include "engine/training/layers.h"
 #include "engine/training/segment.h"
 #include "engine/weights/weights.h"
+#include "kernels/cache/cache.h"
 
 /* The first segment is sized as if the device did this many operations a second: a low guess, of a
  * core and of a GPU. */
@@ -132,6 +134,70 @@ ep_status ep_trainer_instance_make(ep_trainer *t, const char *executor, ep_error
   return status == EP_OK ? data_load(t, error) : status;
 }
 
+/* --- the first executor ---------------------------------------------------------------------- */
+
+/* On disk. */
+typedef struct {
+  int64_t compiled; /* whether the device's own choice was */
+  int64_t asked;    /* trainings that went another way */
+} start_record;
+
+static ep_cache_key start_key(const ep_trainer *t, const ep_backend_info *backend) {
+  ep_cache_key key = ep_cache_key_start();
+  ep_cache_key_add(&key, "first executor");
+  ep_cache_key_add(&key, EP_VERSION);
+  ep_cache_key_add(&key, backend->name);
+  ep_cache_key_add(&key, backend->instruction_set);
+  ep_cache_key_add(&key, backend->driver);
+  ep_cache_key_add_number(&key, (int64_t)ep_plan_signature(t->plan));
+  return key;
+}
+
+static start_record start_read(const ep_cache_key *key) {
+  start_record found = {0};
+  size_t bytes = 0;
+  char *kept = ep_cache_read(key, &bytes);
+  if (kept && bytes == sizeof found) memcpy(&found, kept, sizeof found);
+  free(kept);
+  return found;
+}
+
+/* Whether it is the first of the device's executors that takes the program. */
+static bool is_own_choice(const ep_trainer *t, const ep_device_info *device, const char *name) {
+  int count, first = 0;
+  const ep_executor_profile *const *executors = ep_cost_executors(device->id, &count);
+  while (first < count && !ep_cost_executor_takes(executors[first], t->plan, device)) first++;
+  return first < count && strcmp(executors[first]->name, name) == 0;
+}
+
+/* The executor that a training on a GPU begins with; NULL: the device's own choice. Where that one
+ * has to be compiled first and the training is so short that another one is expected to end sooner,
+ * it is the other one (ep_plan_estimate). What became of earlier trainings of the program is on
+ * disk: a program that comes again and again is compiled once waiting has cost as much. name:
+ * [EP_EXECUTOR_BYTES], written. */
+static const char *first_executor(const ep_trainer *t, char *name) {
+  ep_backend_info backend;
+  ep_error error;
+  if (strcmp(t->job->device, "cpu") == 0 || ep_program_ranks(&t->plan->program) > 1 ||
+      t->job->backend_ops->info(t->job->backend, &backend, &error) != EP_OK)
+    return NULL;
+  ep_device_info device = {.threads = backend.threads};
+  snprintf(device.id, sizeof device.id, "%s", t->job->device);
+  snprintf(device.instruction_set, sizeof device.instruction_set, "%s", backend.instruction_set);
+  const ep_cache_key key = start_key(t, &backend);
+  start_record found = start_read(&key);
+  const ep_program_past past = {.compiled = found.compiled != 0, .asked = found.asked};
+  const ep_estimate estimate = ep_plan_estimate(t->plan, t->job->spec, &device, NULL, &past);
+  if (!estimate.executor[0] || past.compiled) return NULL;
+  const bool own = is_own_choice(t, &device, estimate.executor);
+  found.compiled = own;
+  found.asked += !own;
+  ep_cache_write(&key, (const char *)&found, sizeof found);
+  if (own) return NULL;
+  snprintf(name, EP_EXECUTOR_BYTES, "%s", estimate.executor);
+  return name;
+}
+
 ep_status ep_trainer_init(ep_trainer *t, ep_error *error) {
   const ep_job_spec *spec = t->job->spec;
   ep_status status = EP_OK;
@@ -152,8 +218,12 @@ ep_status ep_trainer_init(ep_trainer *t, ep_error *error) {
     status = ep_plan_balance(t->plan, spec, t->data.classes[EP_SPLIT_TRAIN],
                              t->data.rows[EP_SPLIT_TRAIN], error);
   if (status == EP_OK) status = buffers_create(t, error);
-  const char *executor = spec->executor[0] ? spec->executor : NULL;
-  return status == EP_OK ? ep_trainer_instance_make(t, executor, error) : status;
+  if (status != EP_OK) return status;
+  if (spec->executor[0]) return ep_trainer_instance_make(t, spec->executor, error);
+  char name[EP_EXECUTOR_BYTES];
+  const char *first = first_executor(t, name);
+  if (first) status = ep_trainer_instance_make(t, first, error);
+  return !first || status == EP_UNSUPPORTED ? ep_trainer_instance_make(t, NULL, error) : status;
 }
 
 void ep_trainer_deinit(ep_trainer *t) {

@@ -318,7 +318,10 @@ ep_status ep_cuda_instance_load_data(ep_instance *self, ep_split split, const vo
     status = classes_check(program, y, rows, error);
   if (status == EP_OK) status = split_reserve(self, split, rows, error);
   if (status != EP_OK) return status;
-  if (split == EP_SPLIT_TRAIN) self->adopted = false;
+  if (split == EP_SPLIT_TRAIN) {
+    self->adopted = false;
+    self->network->loads++;
+  }
   if (split == EP_SPLIT_TRAIN && !self->network->resident) return feed_load(self, x, y, error);
   split_data *data = &self->splits[split];
   data->lent_x = x;

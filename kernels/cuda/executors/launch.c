@@ -41,6 +41,20 @@ static ep_status cluster_check(const ep_backend *backend, const ep_cuda_launch *
                  backend->name, clusters, wanted, launch->cluster);
 }
 
+/* Whether all blocks of a launch whose blocks wait for each other are there at once. */
+static ep_status cooperative_check(const ep_backend *backend, const ep_cuda_launch *launch,
+                                   ep_error *error) {
+  int each = 0;
+  EP_CUDA_TRY(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, (const void *)launch->kernel,
+                                                            launch->threads,
+                                                            (size_t)launch->shared_bytes),
+              "asking for room for the blocks");
+  const int room = each * backend->gpu.multiprocessors;
+  if (room >= launch->blocks) return EP_OK;
+  return ep_fail(error, EP_UNSUPPORTED, "%s has room for %d of %d blocks", backend->name, room,
+                 launch->blocks);
+}
+
 ep_status ep_cuda_launch_prepare(const ep_backend *backend, const ep_cuda_launch *launch,
                                  int64_t shared_bytes, ep_error *error) {
   const int portable_blocks = 8; /* of a cluster, on every device that has them */
@@ -48,6 +62,10 @@ ep_status ep_cuda_launch_prepare(const ep_backend *backend, const ep_cuda_launch
                                               cudaFuncAttributeMaxDynamicSharedMemorySize,
                                               (int)shared_bytes, backend->device),
               "asking for shared memory");
+  if (launch->cooperative) {
+    ep_status status = cooperative_check(backend, launch, error);
+    if (status != EP_OK) return status;
+  }
   if (!launch->cluster) return EP_OK;
   if (launch->cluster > portable_blocks)
     EP_CUDA_TRY(cudaKernelSetAttributeForDevice(launch->kernel,

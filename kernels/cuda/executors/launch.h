@@ -35,14 +35,16 @@ void ep_cuda_launch_deinit(ep_cuda_launch *launch);
 ep_status ep_cuda_launch_run(const ep_cuda_launch *launch, cudaStream_t stream, const void *args,
                              ep_error *error);
 
-/* What all kernels' arguments have of a network and of the steps to run, for an initializer. */
-#define EP_CUDA_ARGS_OF(network, given)                                                    \
-  .first_step = (given)->first_step, .steps = (given)->steps, .x = (network)->train_x,     \
-  .y = (network)->train_y, .parameters = (network)->parameters, .state = (network)->state, \
-  .lr = (given)->lr, .lr_count = (given)->lr_count, .update = (given)->update,             \
-  .loss = (given)->loss, .errors = (given)->errors, .seed = (network)->program->seed,      \
-  .optimizer = (network)->program->optimizer,                                              \
-  .loss_parameter = (network)->program->loss_parameter,                                    \
+/* What all kernels' arguments have of a network and of the steps to run, for an initializer: with
+ * the training rows as they lie there, and without. */
+#define EP_CUDA_ARGS_OF(network, given) \
+  .x = (network)->train_x, .y = (network)->train_y, EP_CUDA_STEPS_OF(network, given)
+#define EP_CUDA_STEPS_OF(network, given)                                                           \
+  .first_step = (given)->first_step, .steps = (given)->steps, .parameters = (network)->parameters, \
+  .state = (network)->state, .lr = (given)->lr, .lr_count = (given)->lr_count,                     \
+  .update = (given)->update, .loss = (given)->loss, .errors = (given)->errors,                     \
+  .seed = (network)->program->seed, .optimizer = (network)->program->optimizer,                    \
+  .loss_parameter = (network)->program->loss_parameter,                                            \
   .label_smoothing = (network)->program->label_smoothing
 
 #endif

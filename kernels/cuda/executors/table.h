@@ -16,6 +16,7 @@
   X(fused, NVRTC)            \
   X(resident, NVRTC)         \
   X(cluster, NVRTC)          \
+  X(persistent, NVRTC)       \
   X(crews, NVRTC)            \
   X(grid, NVCC)              \
   X(cnn, NVRTC)              \

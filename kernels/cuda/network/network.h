@@ -108,6 +108,7 @@ struct ep_cuda_network {
   float *state;      /* the optimizer's: [optimizer_floats], or NULL */
   void *train_x;     /* resident: [train_rows, stored] of x_type; of float32 when `numbers` */
   void *train_y;     /* resident: [train_rows, target_columns] of 4 bytes */
+  int64_t loads;     /* how often other training rows came */
   void *stage_x; /* [capacity_rows, stored]: rows on their way from the host; NULL when plain and
                     resident */
   void *stage_y; /* [capacity_rows, target_columns]; NULL when resident */

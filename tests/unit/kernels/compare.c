@@ -277,6 +277,24 @@ bool ep_runs_agree(const ep_case *test, const ep_run *actual, const ep_run *expe
   return agree;
 }
 
+double ep_case_tolerance(const ep_subject *reference, const ep_case *test, float rounding,
+                         double factor, double least, FILE *log) {
+  ep_run expected = {0}, off = {0};
+  ep_case moved = *test;
+  double worst = (double)INFINITY;
+  const int64_t count = ep_program_state_floats(&test->program);
+  moved.parameters = calloc((size_t)count, sizeof *moved.parameters);
+  for (int64_t i = 0; moved.parameters && i < count; i++)
+    moved.parameters[i] = test->parameters[i] * (1 + (i % 2 ? rounding : -rounding));
+  if (moved.parameters && ep_run_case(reference, test, EP_RUN_WHOLE, &expected, log) == EP_OK &&
+      ep_run_case(reference, &moved, EP_RUN_WHOLE, &off, log) == EP_OK)
+    ep_runs_agree(test, &off, &expected, 1e9, &worst, log);
+  ep_run_deinit(&off);
+  ep_run_deinit(&expected);
+  free(moved.parameters);
+  return factor * worst > least ? factor * worst : least;
+}
+
 static bool same(const char *what, const void *actual, const void *expected, int64_t count,
                  size_t size, FILE *log) {
   if (memcmp(actual, expected, (size_t)count * size) == 0) return true;

@@ -65,6 +65,10 @@ void ep_run_deinit(ep_run *run);
  * difference. The differences go to `log`. */
 bool ep_runs_agree(const ep_case *test, const ep_run *actual, const ep_run *expected,
                    double tolerance, double *worst, FILE *log);
+/* What a case may differ by that amplifies rounding: what the executor makes of first weights that
+ * are off by `rounding`, times `factor`, at least `least`. INFINITY where it does not run. */
+double ep_case_tolerance(const ep_subject *reference, const ep_case *test, float rounding,
+                         double factor, double least, FILE *log);
 /* Whether they are the same to the last bit. */
 bool ep_runs_same(const ep_case *test, const ep_run *actual, const ep_run *expected, FILE *log);
 

@@ -214,6 +214,11 @@ static void work(const ep_program *program, const ep_device_traits *device, int6
   units[5] = program->precision == EP_PRECISION_FP32 ? weights : 0;
 }
 
+static double cycles(const ep_program *program, const ep_device_traits *device) {
+  return EP_GPU_CYCLES_PER_SECOND *
+         ep_executor_usual_seconds(&ep_cuda_crews_profile, program, device);
+}
+
 static const ep_calibration_program programs[] = {
     {.in_features = 2, .width = 512, .hidden = 2, .rows = 100},
     {.in_features = 24, .width = 320, .hidden = 4, .rows = 64},
@@ -225,6 +230,7 @@ const ep_executor_profile ep_cuda_crews_profile = {
                      EP_CAPABLE_OPTIMIZERS},
     .gpu_features = EP_GPU_LARGE_BLOCKS,
     .accepts = accepts,
+    .cycles = cycles,
     .work = work,
     .terms = {{"step", 4.2e-6},
               {"layers of the front", 5e-7},

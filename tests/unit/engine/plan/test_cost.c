@@ -124,14 +124,25 @@ static const ep_device_info cpu = {.id = "cpu", .instruction_set = "avx512", .th
                             old_gpu = {.id = "cuda:0", .instruction_set = "sm_75"};
 
 /* The job with its plan on a device; the caller has nothing to free. */
-static ep_estimate estimate_of(const char *text, const ep_device_info *device,
-                               const ep_calibration *calibration) {
+static ep_estimate estimate_with(const char *text, const ep_device_info *device,
+                                 const ep_calibration *calibration, const ep_program_past *past) {
   ep_job_spec *spec;
   ep_plan *plan = plan_of(text, &disc, &spec);
-  ep_estimate estimate = ep_plan_estimate(plan, spec, device, calibration, NULL);
+  ep_estimate estimate = ep_plan_estimate(plan, spec, device, calibration, past);
   ep_plan_destroy(plan);
   ep_job_spec_destroy(spec);
   return estimate;
+}
+static ep_estimate estimate_of(const char *text, const ep_device_info *device,
+                               const ep_calibration *calibration) {
+  return estimate_with(text, device, calibration, NULL);
+}
+
+/* The same where nothing is left to compile. */
+static ep_estimate own_choice_of(const char *text, const ep_device_info *device,
+                                 const ep_calibration *calibration) {
+  const ep_program_past past = {.compiled = true};
+  return estimate_with(text, device, calibration, &past);
 }
 
 START_TEST(an_estimate_is_its_start_and_its_steps) {
@@ -211,16 +222,29 @@ START_TEST(a_device_chooses_what_it_has) {
   snprintf(all.executors[2].executor, 32, "cuda/resident");
   snprintf(one.executors[0].executor, 32, "cuda/general");
   static const char slim[] = DENSE(4, ""), middle[] = DENSE(64, ""), wide[] = DENSE(4096, "");
-  ck_assert_str_eq(estimate_of(slim, &gpu, &all).executor, "cuda/resident");
-  ck_assert_str_eq(estimate_of(middle, &gpu, &all).executor, "cuda/grid");
-  ck_assert_str_eq(estimate_of(middle, &old_gpu, &all).executor, "cuda/general");
-  ck_assert_str_eq(estimate_of(middle, &gpu, &one).executor, "cuda/general");
-  ck_assert_str_eq(estimate_of(middle, &gpu, NULL).executor, "cuda/cluster");
-  ck_assert_str_eq(estimate_of(wide, &gpu, NULL).executor, "cuda/general");
-  ck_assert_str_eq(estimate_of(middle, &cpu, NULL).executor, "cpu/fused");
+  ck_assert_str_eq(own_choice_of(slim, &gpu, &all).executor, "cuda/resident");
+  ck_assert_str_eq(own_choice_of(middle, &gpu, &all).executor, "cuda/grid");
+  ck_assert_str_eq(own_choice_of(middle, &old_gpu, &all).executor, "cuda/general");
+  ck_assert_str_eq(own_choice_of(middle, &gpu, &one).executor, "cuda/general");
+  ck_assert_str_eq(own_choice_of(middle, &gpu, NULL).executor, "cuda/cluster");
+  ck_assert_str_eq(own_choice_of(wide, &gpu, NULL).executor, "cuda/persistent");
+  ck_assert_str_eq(own_choice_of(middle, &cpu, NULL).executor, "cpu/fused");
   /* Its blocks have 99 KiB of shared memory. */
-  ck_assert_str_eq(estimate_of(middle, &desktop_gpu, NULL).executor, "cuda/general");
-  ck_assert_str_eq(estimate_of(wide, &desktop_gpu, NULL).executor, "cuda/general");
+  ck_assert_str_eq(own_choice_of(middle, &desktop_gpu, NULL).executor, "cuda/persistent");
+  ck_assert_str_eq(own_choice_of(wide, &desktop_gpu, NULL).executor, "cuda/persistent");
+}
+END_TEST
+
+/* What is compiled first waits until the training is long enough, or came often enough. */
+START_TEST(a_short_training_does_not_wait_for_a_compiler) {
+  static const char text[] = BATCHED_TWICE(256, 100);
+  const ep_program_past often = {.asked = 1000};
+  char own[EP_EXECUTOR_BYTES];
+  snprintf(own, sizeof own, "%s", own_choice_of(text, &gpu, NULL).executor);
+  const ep_estimate estimate = estimate_of(text, &gpu, NULL);
+  ck_assert_str_ne(estimate.executor, own);
+  ck_assert_double_lt(estimate.start_seconds, 0.1);
+  ck_assert_str_eq(estimate_with(text, &gpu, NULL, &often).executor, own);
 }
 END_TEST
 
@@ -228,10 +252,10 @@ END_TEST
 START_TEST(crews_take_what_fits_a_cluster) {
   static const char wide[] = BATCHED_TWICE(512, 112), many[] = BATCHED_TWICE(512, 113),
                     wider[] = BATCHED_TWICE(1024, 100);
-  ck_assert_str_eq(estimate_of(wide, &gpu, NULL).executor, "cuda/crews");
-  ck_assert_str_ne(estimate_of(many, &gpu, NULL).executor, "cuda/crews");
-  ck_assert_str_ne(estimate_of(wider, &gpu, NULL).executor, "cuda/crews");
-  ck_assert_str_eq(estimate_of(wide, &desktop_gpu, NULL).executor, "cuda/general");
+  ck_assert_str_eq(own_choice_of(wide, &gpu, NULL).executor, "cuda/crews");
+  ck_assert_str_ne(own_choice_of(many, &gpu, NULL).executor, "cuda/crews");
+  ck_assert_str_ne(own_choice_of(wider, &gpu, NULL).executor, "cuda/crews");
+  ck_assert_str_eq(own_choice_of(wide, &desktop_gpu, NULL).executor, "cuda/general");
 }
 END_TEST
 
@@ -266,12 +290,12 @@ START_TEST(many_rows_go_by_tiles) {
   static const char narrow[] = BATCHED(128, 1000, ",\"precision\":\"bf16\"");
   static const char few[] = BATCHED(128, 255, ",\"precision\":\"bf16\"");
   static const char slim[] = BATCHED(4, 1000, ",\"precision\":\"bf16\"");
-  ck_assert_str_eq(estimate_of(narrow, &gpu, NULL).executor, "cuda/fused");
-  ck_assert_str_eq(estimate_of(wide, &gpu, NULL).executor, "cuda/cluster");
-  ck_assert_str_eq(estimate_of(few, &gpu, NULL).executor, "cuda/cluster");
-  ck_assert_str_eq(estimate_of(slim, &gpu, NULL).executor, "cuda/resident");
-  ck_assert_str_eq(estimate_of(narrow, &old_gpu, NULL).executor, "cuda/general");
-  ck_assert_str_eq(estimate_of(BATCHED(64, 1000, ""), &gpu, NULL).executor, "cuda/cluster");
+  ck_assert_str_eq(own_choice_of(narrow, &gpu, NULL).executor, "cuda/fused");
+  ck_assert_str_eq(own_choice_of(wide, &gpu, NULL).executor, "cuda/persistent");
+  ck_assert_str_eq(own_choice_of(few, &gpu, NULL).executor, "cuda/cluster");
+  ck_assert_str_eq(own_choice_of(slim, &gpu, NULL).executor, "cuda/resident");
+  ck_assert_str_eq(own_choice_of(narrow, &old_gpu, NULL).executor, "cuda/general");
+  ck_assert_str_eq(own_choice_of(BATCHED(64, 1000, ""), &gpu, NULL).executor, "cuda/cluster");
 }
 END_TEST
 
@@ -504,6 +528,7 @@ EP_SUITE("engine/cost") {
   tcase_add_test(tests, a_program_that_was_seen_starts_faster);
   tcase_add_test(tests, networks_of_other_work_are_other_programs);
   tcase_add_test(tests, a_device_chooses_what_it_has);
+  tcase_add_test(tests, a_short_training_does_not_wait_for_a_compiler);
   tcase_add_test(tests, crews_take_what_fits_a_cluster);
   tcase_add_test(tests, an_order_must_fit_a_block);
   tcase_add_test(tests, the_past_of_a_program_counts);

@@ -117,8 +117,8 @@ static const ep_backend_ops ops = {.name = "cuda",
 /* A middle dense network: grid, gemm and general take it. */
 #define JOB(batch, more)                                                    \
   "{\"data\":{\"generator\":\"disc\",\"rows\":300},\"model\":{\"layers\":[" \
-  "{\"type\":\"linear\",\"out_features\":512},{\"type\":\"relu\"},"         \
-  "{\"type\":\"linear\",\"out_features\":512},{\"type\":\"relu\"},"         \
+  "{\"type\":\"linear\",\"out_features\":2048},{\"type\":\"relu\"},"        \
+  "{\"type\":\"linear\",\"out_features\":2048},{\"type\":\"relu\"},"        \
   "{\"type\":\"linear\",\"out_features\":2}]},\"loss\":\"cross_entropy\","  \
   "\"precision\":\"tf32\",\"batch_size\":" batch ",\"epochs\":100000000" more "}"
 
@@ -228,6 +228,35 @@ START_TEST(another_worker_need_not_time_it_again) {
 }
 END_TEST
 
+#define SHORT_JOB                                                           \
+  "{\"data\":{\"generator\":\"disc\",\"rows\":300},\"model\":{\"layers\":[" \
+  "{\"type\":\"linear\",\"out_features\":300},{\"type\":\"relu\"},"         \
+  "{\"type\":\"linear\",\"out_features\":300},{\"type\":\"relu\"},"         \
+  "{\"type\":\"linear\",\"out_features\":2}]},\"loss\":\"cross_entropy\","  \
+  "\"precision\":\"tf32\",\"batch_size\":64,\"epochs\":2000}"
+
+/* Which executor a short training has on a device whose own choice is compiled first. */
+static bool short_is_compiled(void) {
+  ep_error error = {0};
+  script_set(300, 3000, 4000);
+  script.row[3].executor = "cuda/persistent";
+  script.row[3].step_us = 10;
+  snprintf(script.own, sizeof script.own, "cuda/persistent");
+  ck_assert_msg(begin(SHORT_JOB, &error) == EP_OK, "%s", error.message);
+  const bool compiled = strcmp(((instance *)trainer->instance)->executor, "cuda/persistent") == 0;
+  end();
+  return compiled;
+}
+
+START_TEST(a_short_training_begins_without_a_compiler) {
+  int times = 0;
+  ck_assert(!short_is_compiled());
+  while (!short_is_compiled()) ck_assert_int_lt(times++, 1000);
+  ck_assert_int_gt(times, 1);
+  ck_assert(short_is_compiled());
+}
+END_TEST
+
 START_TEST(the_devices_own_choice_stays_unless_another_is_faster_by_far) {
   ep_error error = {0};
   script_set(29000, 30000, 40000);
@@ -309,6 +338,7 @@ EP_SUITE("engine/training/choice") {
   tcase_add_checked_fixture(tests, cache_begin, cache_end);
   tcase_add_test(tests, the_fastest_trains_and_is_remembered);
   tcase_add_test(tests, another_worker_need_not_time_it_again);
+  tcase_add_test(tests, a_short_training_begins_without_a_compiler);
   tcase_add_test(tests, the_devices_own_choice_stays_unless_another_is_faster_by_far);
   tcase_add_test(tests, who_fails_is_none_unless_the_device_failed);
   tcase_add_test(tests, who_lacked_memory_is_tried_another_time);

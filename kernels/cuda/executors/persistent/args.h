@@ -1,0 +1,27 @@
+/* args.h: the argument of cuda/persistent's kernel, shared by the host and by the kernel, which is
+ * compiled at run time. All pointers are device memory. */
+#ifndef EP_KERNELS_CUDA_EXECUTORS_PERSISTENT_ARGS_H
+#define EP_KERNELS_CUDA_EXECUTORS_PERSISTENT_ARGS_H
+
+#include "kernels/formulas/optimizers.h"
+
+enum { EP_PERSISTENT_STAGES_MAX = 40 };
+
+typedef struct {
+  int64_t first_step, steps;
+  const float *rows; /* [train_rows, plan.row_words]: x, zeros, at plan.targets y, zeros */
+  float *parameters; /* [parameters + buffers] */
+  float *state;      /* [slots, parameters] */
+  float *exchange;   /* [plan.exchange_words] of tagged words (tagged.cuh), none of them there */
+  const float *lr;   /* [lr_count]: 1 or steps */
+  int64_t lr_count;
+  const ep_optimizer_step *update; /* [steps]; NULL where a step's rates are its lr alone */
+  float *loss;                     /* [steps], written */
+  int32_t *errors;                 /* [steps], written */
+  uint64_t seed;
+  ep_optimizer optimizer;
+  float loss_parameter, label_smoothing;
+  float decay[EP_PERSISTENT_STAGES_MAX][2]; /* weight decay of each stage's weight and bias */
+} ep_persistent_args;
+
+#endif

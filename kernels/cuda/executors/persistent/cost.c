@@ -1,0 +1,212 @@
+/* cost.c: cycles that cuda/persistent is expected to take, and the tilings of its products, by
+ * what they take on an H200 (docs/notes/0061-persistent.md). */
+#include "kernels/cuda/executors/persistent/plan.h"
+
+enum { LOAD = 36 };
+
+static double most(double a, double b) {
+  return a > b ? a : b;
+}
+
+/* --- products -------------------------------------------------------------------------------- */
+
+/* rounds: of a warp, one after the other; loads: of a block, in all. */
+static double product_cycles(double rounds, double round, double loads) {
+  return most(rounds * round, loads);
+}
+
+static double tiling_cycles(const ep_persistent_plan *plan, int outputs, int inputs,
+                            ep_persistent_tiling of) {
+  const int tiles = ep_persistent_parts(outputs, 16) * (plan->rows / 8 / of.fragments);
+  const int terms = ep_persistent_parts(inputs, 8), each = ep_persistent_parts(terms, of.splits);
+  const int rounds = ep_persistent_parts(tiles, plan->warps / of.splits);
+  const int loads = 4 + 2 * of.fragments;
+  const double scratch =
+      of.splits > 1 ? 90 + (double)of.splits * outputs * plan->rows / 16 + of.splits * 3 : 0;
+  return product_cycles(rounds, each * most(LOAD, loads * 5) + 60, (double)tiles * terms * loads) +
+         scratch;
+}
+
+ep_persistent_tiling ep_persistent_tile(const ep_persistent_plan *plan, int outputs, int inputs) {
+  ep_persistent_tiling best = {1, 1};
+  double fewest = (double)INFINITY;
+  for (int fragments = 1; fragments <= 4; fragments *= 2) {
+    if (plan->rows / 8 % fragments != 0) continue;
+    for (int splits = 1; splits <= plan->warps; splits *= 2) {
+      const ep_persistent_tiling of = {fragments, splits};
+      if (splits > 1 && (splits > ep_persistent_parts(inputs, 8) ||
+                         (double)splits * outputs * plan->row_line > EP_PERSISTENT_SCRATCH_WORDS))
+        continue;
+      const double cycles = tiling_cycles(plan, outputs, inputs, of);
+      if (cycles < fewest) {
+        fewest = cycles;
+        best = of;
+      }
+    }
+  }
+  return best;
+}
+
+static double gradient_cycles(const ep_persistent_plan *plan, int inputs, int outputs, int across) {
+  const int terms = plan->rows / 8, loads = 4 + 2 * across;
+  const double jobs = (double)ep_persistent_parts(inputs, 16) *
+                      ep_persistent_parts(ep_persistent_parts(outputs, 8), across);
+  const double rounds = (double)ep_persistent_parts((int)jobs, plan->warps);
+  return product_cycles(rounds, terms * most(LOAD, loads * 4) + across * 30 + 40,
+                        jobs * terms * loads);
+}
+
+ep_persistent_tiling ep_persistent_tile_gradient(const ep_persistent_plan *plan, int inputs,
+                                                 int outputs) {
+  ep_persistent_tiling best = {1, 1};
+  for (int across = 2; across <= 8; across++)
+    if (gradient_cycles(plan, inputs, outputs, across) <
+        gradient_cycles(plan, inputs, outputs, best.fragments))
+      best.fragments = across;
+  return best;
+}
+
+/* --- what a step consists of ----------------------------------------------------------------- */
+
+/* Counts, each in the unit whose cycles `prices` has. */
+typedef struct {
+  double step, stage, products, precise, values, dropped, updated, gathers, gathered, reductions,
+      reduced, layer_norms, layer_normed, batch_norms, batch_normed, normed_exchanges, fetched;
+} step_work;
+
+/* An H200's, fitted to what 76 plans took, and raised by what the fastest of many plans takes more
+ * than is expected of it. */
+static const step_work prices = {.step = 2700,
+                                 .stage = 90,
+                                 .products = 3.4,
+                                 .precise = 0.85,
+                                 .values = 120,
+                                 .dropped = 70,
+                                 .updated = 125,
+                                 .gathers = 1900,
+                                 .gathered = 0.31,
+                                 .reductions = 1900,
+                                 .reduced = 0.41,
+                                 .layer_norms = 6000,
+                                 .layer_normed = 240,
+                                 .batch_norms = 1450,
+                                 .batch_normed = 275,
+                                 .normed_exchanges = 3800,
+                                 .fetched = 5};
+
+static double cycles_of(const step_work *work) {
+  const double *count = (const double *)work, *price = (const double *)&prices;
+  double cycles = 0;
+  for (size_t i = 0; i < sizeof prices / sizeof *price; i++) cycles += count[i] * price[i];
+  return cycles;
+}
+
+/* A block reads so many words that others gave. */
+static void gather_add(step_work *work, double words) {
+  work->gathers++;
+  work->gathered += words;
+}
+
+/* The same, and adds them up. */
+static void reduction_add(step_work *work, double words) {
+  work->reductions++;
+  work->reduced += words;
+}
+
+static void exchanges_add(const ep_persistent_plan *plan, int i, step_work *work) {
+  const ep_persistent_stage *stage = &plan->stages[i];
+  const double rows = plan->rows, slices = plan->slices;
+  if (plan->slices > 1 && ep_persistent_takes_slice(stage))
+    reduction_add(work, slices * rows *
+                            (stage->mode == EP_PERSISTENT_ROW_ALL ? stage->out : stage->share));
+  if (stage->mode == EP_PERSISTENT_ROW_GATHERED) gather_add(work, stage->out * rows);
+  if (ep_persistent_gathers_grad(plan, i)) gather_add(work, stage->out * rows);
+  /* What it takes whole was gathered for it. */
+  if (i > 0 && stage->sliced_in && ep_persistent_is_linear(stage) &&
+      !ep_persistent_takes_slice(stage))
+    gather_add(work, stage->in * rows);
+  if (!ep_persistent_sums_back(plan, i)) return;
+  reduction_add(work, slices * rows * (stage->back_by_all ? stage->in : stage->share_back));
+  if (!stage->sliced_in && !stage->back_by_all) gather_add(work, stage->in * rows);
+}
+
+static void norm_add(const ep_persistent_plan *plan, int i, step_work *work) {
+  const ep_persistent_stage *stage = &plan->stages[i];
+  const int threads = plan->warps * EP_GPU_WARP;
+  if (stage->core->type == EP_LAYER_LAYER_NORM) {
+    work->layer_norms++;
+    work->layer_normed += (double)stage->slice * plan->rows / threads;
+    return;
+  }
+  work->batch_norms++;
+  work->batch_normed += (double)ep_persistent_parts(stage->slice, plan->warps) *
+                        ep_persistent_parts(plan->rows, EP_GPU_WARP);
+  work->normed_exchanges += plan->groups > 1;
+}
+
+static void stage_add(const ep_program *program, const ep_persistent_plan *plan, int i,
+                      step_work *work) {
+  const ep_persistent_stage *stage = &plan->stages[i];
+  const int threads = plan->warps * EP_GPU_WARP;
+  const double values = (double)stage->slice * plan->rows / threads;
+  work->values += values * (1 + stage->tails);
+  work->dropped += values * stage->dropouts;
+  if (!ep_persistent_is_linear(stage)) {
+    norm_add(plan, i, work);
+    return;
+  }
+  const bool takes_own = stage->mode == EP_PERSISTENT_WHOLE && stage->sliced_in;
+  double products = tiling_cycles(plan, stage->outputs, stage->inputs, stage->forward) +
+                    gradient_cycles(plan, stage->inputs, stage->outputs, stage->gradient.fragments);
+  if (i > 0)
+    products += tiling_cycles(plan, takes_own ? stage->share_back : stage->inputs, stage->outputs,
+                              stage->backward);
+  work->stage++;
+  work->products += products;
+  if (program->precision == EP_PRECISION_FP32) work->precise += products;
+  if (plan->groups == 1)
+    work->updated += (double)stage->inputs * stage->line / threads *
+                     (1 + (double)program->optimizer_floats / (double)program->parameters);
+  exchanges_add(plan, i, work);
+}
+
+/* What belongs to no stage. */
+static void step_add(const ep_program *program, const ep_persistent_plan *plan, step_work *work) {
+  const int threads = plan->warps * EP_GPU_WARP;
+  double words = 0;
+  for (int i = 0; i < plan->stages_count; i++) {
+    const ep_persistent_stage *stage = &plan->stages[i];
+    words += ep_persistent_is_linear(stage) ? (double)stage->inputs * stage->outputs : 0;
+    words += 2.0 * stage->slice;
+  }
+  work->step++;
+  if (plan->groups > 1) {
+    reduction_add(work, words);
+    gather_add(work, words);
+    work->updated += words / plan->groups / threads *
+                     (1 + (double)program->optimizer_floats / (double)program->parameters);
+  }
+  if (program->batch_size < program->train_rows)
+    work->fetched += (double)plan->rows * (double)program->in_features / threads;
+}
+
+double ep_persistent_stage_cycles(const ep_program *program, const ep_persistent_plan *plan,
+                                  int i) {
+  step_work work = {0};
+  stage_add(program, plan, i, &work);
+  return cycles_of(&work);
+}
+
+double ep_persistent_step_cycles(const ep_program *program, const ep_persistent_plan *plan) {
+  step_work work = {0};
+  step_add(program, plan, &work);
+  return cycles_of(&work);
+}
+
+double ep_persistent_thrift_cycles(const ep_persistent_plan *plan) {
+  step_work work = {0};
+  for (int i = 1; i < plan->stages_count; i++)
+    if (ep_persistent_regathers(plan, i))
+      gather_add(&work, (double)plan->stages[i].in * plan->rows);
+  return cycles_of(&work) / 2; /* nobody is waited for */
+}

@@ -1,0 +1,256 @@
+/* memory.c: what lies where in shared memory and in the exchange, for cuda/persistent. */
+#include "kernels/cuda/executors/persistent/plan.h"
+#include "kernels/operators/operator.h"
+#include "kernels/random.h"
+
+enum {
+  FRAGMENT = 16,   /* lines of a matrix, or words of a line, that are read at a time */
+  STATE_SHARE = 60 /* percent of the registers that may hold parameters and their state */
+};
+
+static int power_above(int count) {
+  int power = 1;
+  while (power < count) power *= 2;
+  return power;
+}
+
+static int most(int a, int b) {
+  return a > b ? a : b;
+}
+
+/* --- shared memory --------------------------------------------------------------------------- */
+
+static int take(ep_persistent_plan *plan, int64_t words) {
+  const int at = plan->memory_words;
+  const int64_t end = at + (words + 3) / 4 * 4;
+  plan->memory_words = end < INT32_MAX / 2 ? (int)end : INT32_MAX / 2;
+  return at;
+}
+
+/* [features, rows] of a value. */
+static int take_value(ep_persistent_plan *plan, int features) {
+  return take(plan, (int64_t)ep_persistent_up(features, 8) * plan->row_line);
+}
+
+static bool is_norm(const ep_persistent_plan *plan, int i) {
+  return i < plan->stages_count && !ep_persistent_is_linear(&plan->stages[i]);
+}
+
+static void segment_place(ep_persistent_plan *plan, int i) {
+  ep_persistent_stage *stage = &plan->stages[i];
+  const bool linear = ep_persistent_is_linear(stage);
+  const int biases = linear && stage->core->bias < 0 ? 0 : ep_persistent_up(stage->slice, 4);
+  stage->segment = plan->memory_words;
+  /* Lines behind the last are multiplied by zeros. */
+  const int64_t weights =
+      linear ? (int64_t)ep_persistent_up(stage->inputs, 8) * stage->line : stage->slice;
+  if (weights > INT32_MAX / 64) { /* it does not fit, whatever else there is */
+    plan->memory_words = INT32_MAX / 2;
+    return;
+  }
+  stage->bias_word = ep_persistent_up((int)weights, 4);
+  stage->segment_words = stage->bias_word + biases;
+  take(plan, stage->segment_words);
+  stage->dense = plan->vector_words;
+  stage->dense_bias =
+      stage->dense + ep_persistent_up(linear ? stage->inputs * stage->outputs : stage->slice, 4);
+  stage->dense_end = stage->dense_bias + biases;
+  plan->vector_words = stage->dense_end;
+  stage->state = plan->state_words;
+  plan->state_words += ep_persistent_parts(stage->segment_words / 4, plan->warps * EP_GPU_WARP) * 4;
+}
+
+/* Whether the derivative of a stage's tail follows from its value, which is a product's operand:
+ * the gradient can take its place once that product's weights have theirs. */
+static bool fits_in_place(const ep_persistent_plan *plan, int i) {
+  const ep_persistent_stage *stage = &plan->stages[i];
+  if (plan->thrift == EP_PERSISTENT_SPENDS || stage->tails != 1 || stage->dropouts > 0 ||
+      i + 1 == plan->stages_count || is_norm(plan, i) || is_norm(plan, i + 1))
+    return false;
+  const ep_reads reads = ep_operator_of(stage->tail[0]->type)->reads;
+  return reads == EP_READS_OUTPUT || /* which is not rounded, then */
+         (reads == EP_READS_SIGN && !(stage->tail[0]->negative_slope < 0));
+}
+
+/* gathered: where all whole values lie, one after the other; -1: each has a place. */
+static void values_place(ep_persistent_plan *plan, int i, int gathered) {
+  ep_persistent_stage *stage = &plan->stages[i];
+  const bool last = i + 1 == plan->stages_count;
+  const bool norm = is_norm(plan, i);
+  stage->normal = norm ? plan->stages[i - 1].value : -1;
+  stage->value = last && stage->tails == 0 ? stage->normal : take_value(plan, stage->slice);
+  stage->full_value = !ep_persistent_gathers_value(plan, i) ? stage->value
+                      : gathered >= 0                       ? gathered
+                                                            : take_value(plan, stage->out);
+  /* What a norm gives back is what a core before it without a tail gets. */
+  const bool shares = norm && plan->stages[i - 1].tails == 0;
+  stage->in_place = fits_in_place(plan, i);
+  stage->grad = shares            ? plan->stages[i - 1].grad
+                : stage->in_place ? stage->value
+                                  : take_value(plan, stage->slice);
+  if (norm) {
+    const bool by_row = stage->core->type == EP_LAYER_LAYER_NORM;
+    stage->inverse = take(plan, by_row ? plan->rows : stage->slice);
+    stage->running = by_row ? -1 : take(plan, 2 * (int64_t)stage->slice);
+  }
+  stage->masks =
+      stage->dropouts > 0
+          ? take(plan, ((int64_t)stage->dropouts * 2 * stage->slice * plan->rows + 3) / 4)
+          : -1;
+}
+
+/* Of a reduction of `words` words: as exchange.cuh says. */
+static int reduction_words(const ep_persistent_plan *plan, int words) {
+  const int threads = plan->warps * EP_GPU_WARP;
+  const int vectors = power_above(ep_persistent_parts(words, 4));
+  if (vectors > threads) return 0;
+  return (vectors < EP_GPU_WARP ? plan->warps : threads / vectors) * vectors * 4;
+}
+
+static int product_words(const ep_persistent_plan *plan, ep_persistent_tiling of, int outputs) {
+  return of.splits > 1 ? of.splits * outputs * plan->row_line : 0;
+}
+
+static int stage_scratch(const ep_persistent_plan *plan, int i) {
+  const ep_persistent_stage *stage = &plan->stages[i];
+  if (!ep_persistent_is_linear(stage)) return 2 * plan->warps * EP_GPU_WARP;
+  const bool takes_own = stage->mode == EP_PERSISTENT_WHOLE && stage->sliced_in;
+  int words = product_words(plan, stage->forward, stage->outputs);
+  if (i > 0)
+    words = most(
+        words, product_words(plan, stage->backward, takes_own ? stage->share_back : stage->inputs));
+  if (ep_persistent_takes_slice(stage))
+    words = most(
+        words,
+        reduction_words(plan, (stage->mode == EP_PERSISTENT_ROW_ALL ? stage->out : stage->share) *
+                                  plan->rows));
+  if (ep_persistent_sums_back(plan, i))
+    words = most(words, reduction_words(plan, (stage->back_by_all ? stage->in : stage->share_back) *
+                                                  plan->rows));
+  return words;
+}
+
+/* The end of what the backward pass reads of a stage's weights: whole fragments, in which lines
+ * behind the last are read and dropped. */
+static int64_t weights_end(const ep_persistent_plan *plan, int i) {
+  const ep_persistent_stage *stage = &plan->stages[i];
+  if (!ep_persistent_is_linear(stage) || i == 0) return 0;
+  const bool takes_own = stage->mode == EP_PERSISTENT_WHOLE && stage->sliced_in;
+  const int first = takes_own ? (plan->slices - 1) * stage->share_back : 0;
+  const int inputs = takes_own ? stage->share_back : stage->inputs;
+  return stage->segment + (int64_t)(first + ep_persistent_up(inputs, FRAGMENT)) * stage->line +
+         FRAGMENT;
+}
+
+static void shared_place(const ep_program *program, ep_persistent_plan *plan) {
+  const int threads = plan->warps * EP_GPU_WARP, features = (int)program->in_features;
+  const int permutation_words = (int)(sizeof(ep_permutation) / 4);
+  int gradient = 4, scratch = 4, gathered = 0;
+  int64_t end = 0;
+  plan->memory_words = plan->vector_words = plan->state_words = 0;
+  for (int i = 0; i < plan->stages_count && plan->memory_words <= plan->memory_words_max; i++)
+    segment_place(plan, i);
+  if (plan->memory_words > plan->memory_words_max) return;
+  take(plan, FRAGMENT);
+  int values = 0;
+  for (int i = 0; i < plan->stages_count; i++)
+    if (ep_persistent_gathers_value(plan, i)) values = most(values, plan->stages[i].out);
+  const bool shares = plan->thrift == EP_PERSISTENT_REGATHERS;
+  const int full_value = shares ? take_value(plan, values) : -1;
+  for (int i = 0; i < plan->stages_count; i++) values_place(plan, i, full_value);
+  for (int i = 0; i < plan->stages_count; i++)
+    if (ep_persistent_gathers_grad(plan, i)) gathered = most(gathered, plan->stages[i].out);
+  const int full_grad = take_value(plan, gathered); /* of one stage at a time */
+  for (int i = 0; i < plan->stages_count; i++) {
+    plan->stages[i].full_grad = full_grad;
+    if (plan->groups == 1) gradient = most(gradient, plan->stages[i].segment_words);
+    scratch = most(scratch, stage_scratch(plan, i));
+    if (weights_end(plan, i) > end) end = weights_end(plan, i);
+  }
+  plan->chunk = ep_persistent_up(ep_persistent_parts(plan->vector_words, plan->groups), 4);
+  if (plan->groups > 1) scratch = most(scratch, reduction_words(plan, plan->chunk));
+  plan->gradient = take(plan, gradient);
+  plan->scratch = take(plan, scratch);
+  plan->order = take(plan, 2 * (int64_t)plan->rows);
+  plan->permutations = take(plan, 2 * (int64_t)permutation_words);
+  plan->metrics = take(plan, 4 * (int64_t)threads);
+  plan->targets = ep_persistent_up(features, 8);
+  plan->row_words = plan->targets + ep_persistent_up((int)program->target_columns, 4);
+  plan->input_line = plan->row_words % 8 == 4 ? plan->row_words : plan->row_words + 4;
+  const bool stays = program->batch_size == program->train_rows;
+  const int64_t input = (int64_t)plan->rows * plan->input_line;
+  plan->input_buffers =
+      !stays && plan->memory_words + 2 * input + FRAGMENT <= plan->memory_words_max ? 2 : 1;
+  plan->input = take(plan, input * plan->input_buffers);
+  take(plan, FRAGMENT);
+  if (plan->memory_words < end) take(plan, end - plan->memory_words);
+}
+
+/* --- the exchange ---------------------------------------------------------------------------- */
+
+static int give(ep_persistent_plan *plan, bool given, int64_t words) {
+  const int64_t at = plan->exchange_half;
+  if (!given) return -1;
+  plan->exchange_half += (words + 31) / 32 * 32;
+  return (int)at;
+}
+
+static void exchange_place(ep_persistent_plan *plan) {
+  const int64_t groups = plan->groups, slices = plan->slices, rows = plan->rows;
+  plan->exchange_half = 0;
+  for (int i = 0; i < plan->stages_count; i++) {
+    ep_persistent_stage *stage = &plan->stages[i];
+    const bool linear = ep_persistent_is_linear(stage), sums = ep_persistent_takes_slice(stage);
+    const bool by_all = stage->mode == EP_PERSISTENT_ROW_ALL;
+    const bool back = ep_persistent_sums_back(plan, i);
+    const bool norm = !linear && stage->core->type == EP_LAYER_BATCH_NORM && groups > 1;
+    stage->given_sums =
+        give(plan, sums, groups * slices * rows * (by_all ? stage->out : slices * stage->share));
+    stage->given_all =
+        give(plan, stage->mode == EP_PERSISTENT_ROW_GATHERED && linear, groups * stage->out * rows);
+    stage->given_value =
+        give(plan, ep_persistent_gathers_value(plan, i), groups * stage->out * rows);
+    stage->given_grad = give(plan, ep_persistent_gathers_grad(plan, i), groups * stage->out * rows);
+    stage->given_back = give(plan, back,
+                             groups * slices * rows *
+                                 (stage->back_by_all ? stage->in : slices * stage->share_back));
+    stage->given_back_all =
+        give(plan, back && !stage->back_by_all && !stage->sliced_in, groups * stage->in * rows);
+    stage->given_statistics = give(plan, norm, slices * stage->slice * groups * 2);
+    if (norm) give(plan, true, slices * stage->slice * groups * 2); /* and of the sums backward */
+  }
+  plan->given_gradients = give(plan, groups > 1, slices * groups * groups * plan->chunk);
+  plan->given_words = give(plan, groups > 1, slices * groups * plan->chunk);
+  const bool sliced = plan->stages[plan->stages_count - 1].sliced;
+  plan->reporters = plan->groups * (sliced ? plan->slices : 1);
+  plan->exchange_words = 2 * plan->exchange_half + 8 * 2 * (int64_t)plan->reporters + 32;
+}
+
+/* The stage whose forward wait hides other work: the last that sums up slices, or that gathers. */
+static int idle_stage(const ep_persistent_plan *plan) {
+  int found = -1;
+  for (int i = 0; i < plan->stages_count; i++)
+    if (ep_persistent_gathers_value(plan, i)) found = i;
+  for (int i = 0; i < plan->stages_count; i++)
+    if (ep_persistent_takes_slice(&plan->stages[i])) found = i;
+  return found;
+}
+
+/* Words of parameters and optimizer state that a thread keeps in registers. */
+static int registers_words(const ep_program *program, const ep_persistent_plan *plan) {
+  const int slots = (int)ep_optimizer_slots(&program->optimizer);
+  const int threads = plan->warps * EP_GPU_WARP;
+  if (plan->groups == 1) return plan->state_words * slots;
+  return ep_persistent_parts(plan->chunk / 2, threads) * 2 * (slots + 2);
+}
+
+bool ep_persistent_memory_place(const ep_program *program, ep_persistent_plan *plan,
+                                ep_persistent_thrift thrift) {
+  plan->thrift = thrift;
+  shared_place(program, plan);
+  if (plan->memory_words > plan->memory_words_max) return false;
+  exchange_place(plan);
+  plan->idle_stage = idle_stage(plan);
+  const int registers = EP_GPU_REGISTERS / (plan->warps * EP_GPU_WARP) * STATE_SHARE / 100;
+  return plan->exchange_words < INT32_MAX && registers_words(program, plan) <= registers;
+}

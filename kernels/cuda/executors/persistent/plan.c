@@ -1,0 +1,352 @@
+#include "kernels/cuda/executors/persistent/plan.h"
+
+#include <string.h>
+
+#include "kernels/formulas/activations.h"
+
+enum {
+  ROWS_MAX = 128,         /* of a group */
+  ELEMENTS_MAX = 1 << 24, /* of a step's outputs: errors are counted in float32 */
+  WIDTH_MAX = 8192
+};
+
+/* --- stages ---------------------------------------------------------------------------------- */
+
+static bool is_core(ep_layer_type type) {
+  return type == EP_LAYER_LINEAR || type == EP_LAYER_BATCH_NORM || type == EP_LAYER_LAYER_NORM;
+}
+
+static bool tail_add(ep_persistent_stage *stage, const ep_op *op) {
+  const bool is_dropout = op->type == EP_LAYER_DROPOUT;
+  if (stage->tails == EP_PERSISTENT_TAILS_MAX || !(is_dropout || ep_activation_is(op->type)))
+    return false;
+  stage->tail[stage->tails++] = op;
+  stage->dropouts += is_dropout;
+  return true;
+}
+
+/* A norm is by feature: of what has one number a channel. */
+static bool core_fits(const ep_op *op) {
+  return op->in_features <= WIDTH_MAX && op->out_features <= WIDTH_MAX &&
+         (op->type != EP_LAYER_BATCH_NORM || op->in.channels == op->in_features);
+}
+
+bool ep_persistent_stages_make(const ep_program *program, ep_persistent_plan *plan) {
+  memset(plan, 0, sizeof *plan);
+  for (int i = 0; i < program->ops_count; i++) {
+    const ep_op *op = &program->ops[i];
+    if (!ep_op_is_in_line(op, i) || op->inputs != 1) return false;
+    if (op->type == EP_LAYER_FLATTEN) continue;
+    if (!is_core(op->type)) {
+      if (plan->stages_count == 0 || !tail_add(&plan->stages[plan->stages_count - 1], op))
+        return false;
+      continue;
+    }
+    if (plan->stages_count == EP_PERSISTENT_STAGES_MAX || !core_fits(op) ||
+        (plan->stages_count == 0 && op->type != EP_LAYER_LINEAR))
+      return false;
+    plan->stages[plan->stages_count++] =
+        (ep_persistent_stage){.core = op, .in = (int)op->in_features, .out = (int)op->out_features};
+  }
+  return plan->stages_count > 0;
+}
+
+/* --- what a block has ------------------------------------------------------------------------ */
+
+/* Words from one line of a matrix to the next, so that the lanes of a fragment meet other banks. */
+static int weight_line(int outputs) {
+  if (outputs == 1) return 1;
+  if (outputs < 32) return ep_persistent_up(outputs, 2);
+  int line = ep_persistent_up(outputs, 8);
+  while (line % 32 != 8 && line % 32 != 24) line += 8;
+  return line;
+}
+
+void ep_persistent_stage_cut(const ep_program *program, ep_persistent_plan *plan, int i) {
+  ep_persistent_stage *stage = &plan->stages[i];
+  (void)program;
+  stage->slice = stage->sliced ? ep_persistent_parts(stage->out, plan->slices) : stage->out;
+  if (!ep_persistent_is_linear(stage)) return;
+  const ep_persistent_stage *before = i > 0 ? stage - 1 : NULL;
+  const bool takes_slice = ep_persistent_takes_slice(stage);
+  stage->inputs = takes_slice ? ep_persistent_parts(stage->in, plan->slices) : stage->in;
+  stage->outputs = stage->mode == EP_PERSISTENT_COLUMN ? stage->slice : stage->out;
+  stage->line = weight_line(stage->outputs);
+  stage->share = ep_persistent_parts(stage->out, plan->slices);
+  stage->share_back = ep_persistent_parts(stage->in, plan->slices);
+  const bool takes_own = stage->mode == EP_PERSISTENT_WHOLE && before && before->sliced;
+  stage->forward = ep_persistent_tile(plan, stage->outputs, stage->inputs);
+  stage->backward =
+      ep_persistent_tile(plan, takes_own ? stage->share_back : stage->inputs, stage->outputs);
+  stage->gradient = ep_persistent_tile_gradient(plan, stage->inputs, stage->outputs);
+}
+
+/* --- modes ----------------------------------------------------------------------------------- */
+
+/* The best of what leads to a stage's value, sliced or not: which mode, from which value. */
+typedef struct {
+  double cycles; /* INFINITY: there is nothing */
+  ep_persistent_mode mode;
+  bool sliced_in, back_by_all;
+} step_choice;
+
+/* Words of shared memory that a stage takes, roughly, times what a word counts. */
+static double stage_price(const ep_persistent_plan *plan, const ep_persistent_stage *stage,
+                          double price) {
+  const bool linear = ep_persistent_is_linear(stage), takes = ep_persistent_takes_slice(stage);
+  double features = 2.0 * stage->slice;
+  if (linear && !takes && stage->sliced_in) features += stage->in;
+  if (linear && stage->mode == EP_PERSISTENT_ROW_SLICED) features += stage->out;
+  return price * (features * plan->row_line + (double)stage->inputs * stage->line);
+}
+
+static bool mode_slices(ep_persistent_mode mode) {
+  return mode == EP_PERSISTENT_COLUMN || mode == EP_PERSISTENT_ROW_SLICED;
+}
+
+/* Whether a stage may take a value that is sliced or not, in a mode, and make the other. */
+static bool choice_exists(const ep_program *program, const ep_persistent_plan *plan, int i,
+                          const step_choice *of, bool sliced) {
+  const ep_persistent_stage *stage = &plan->stages[i];
+  const bool last = i + 1 == plan->stages_count;
+  if (plan->slices == 1) return of->mode == EP_PERSISTENT_WHOLE && !sliced && !of->sliced_in;
+  if (sliced && last && ep_loss_takes_classes(program->loss)) return false;
+  if (!ep_persistent_is_linear(stage))
+    return of->mode == EP_PERSISTENT_WHOLE && sliced == of->sliced_in &&
+           (!sliced || stage->core->type == EP_LAYER_BATCH_NORM);
+  if (mode_slices(of->mode) != sliced || (i == 0 && of->sliced_in) ||
+      (last && of->mode == EP_PERSISTENT_ROW_SLICED))
+    return false;
+  if (of->mode >= EP_PERSISTENT_ROW_SLICED) return of->sliced_in;
+  return true;
+}
+
+/* The cycles of stage i as `of` says; sets the plan's stage. */
+static double choice_try(const ep_program *program, ep_persistent_plan *plan, int i,
+                         const step_choice *of, bool sliced, double price) {
+  ep_persistent_stage *stage = &plan->stages[i];
+  stage->mode = of->mode;
+  stage->sliced_in = of->sliced_in;
+  stage->sliced = sliced;
+  stage->back_by_all = of->back_by_all;
+  if (i > 0) stage[-1].sliced = of->sliced_in;
+  ep_persistent_stage_cut(program, plan, i);
+  return ep_persistent_stage_cycles(program, plan, i) + stage_price(plan, stage, price);
+}
+
+/* Instead of cycles: unrelated to them. */
+static double chance(unsigned variant, int stage, int mode, int sliced_in, int sliced) {
+  const unsigned key = ((variant * 64 + (unsigned)stage) * 8 + (unsigned)mode) * 4 +
+                       (unsigned)(sliced_in * 2 + sliced);
+  return 1 + (key * 2654435761u >> 20);
+}
+
+static void choices_make(const ep_program *program, ep_persistent_plan *plan, int i, double price,
+                         unsigned variant, const step_choice before[2], step_choice out[2]) {
+  for (int sliced = 0; sliced < 2; sliced++) {
+    out[sliced].cycles = (double)INFINITY;
+    for (int mode = 0; mode < EP_PERSISTENT_MODES; mode++)
+      for (int sliced_in = 0; sliced_in < 2; sliced_in++)
+        for (int by_all = 0; by_all < 2; by_all++) {
+          const step_choice of = {0, (ep_persistent_mode)mode, sliced_in != 0, by_all != 0};
+          if (!choice_exists(program, plan, i, &of, sliced != 0) ||
+              (by_all && (sliced_in || mode != EP_PERSISTENT_COLUMN)) ||
+              !(before[sliced_in].cycles < (double)INFINITY))
+            continue;
+          const double cycles =
+              before[sliced_in].cycles +
+              (variant > 0 ? chance(variant, i, mode, sliced_in, sliced)
+                           : choice_try(program, plan, i, &of, sliced != 0, price));
+          if (!(cycles < out[sliced].cycles)) continue;
+          out[sliced] = of;
+          out[sliced].cycles = cycles;
+        }
+  }
+}
+
+bool ep_persistent_modes_choose(const ep_program *program, ep_persistent_plan *plan, double price,
+                                unsigned variant) {
+  step_choice best[EP_PERSISTENT_STAGES_MAX + 1][2];
+  const int count = plan->stages_count;
+  best[0][0] = (step_choice){.cycles = 0};
+  best[0][1] = (step_choice){.cycles = (double)INFINITY}; /* the input is whole */
+  for (int i = 0; i < count; i++)
+    choices_make(program, plan, i, price, variant, best[i], best[i + 1]);
+  bool sliced = best[count][1].cycles < best[count][0].cycles;
+  if (!(best[count][sliced].cycles < (double)INFINITY)) return false;
+  for (int i = count - 1; i >= 0; i--) {
+    const step_choice *of = &best[i + 1][sliced];
+    plan->stages[i].mode = of->mode;
+    plan->stages[i].sliced_in = of->sliced_in;
+    plan->stages[i].back_by_all = of->back_by_all;
+    plan->stages[i].sliced = sliced;
+    sliced = of->sliced_in;
+  }
+  for (int i = 0; i < count; i++) ep_persistent_stage_cut(program, plan, i);
+  plan->cycles = ep_persistent_step_cycles(program, plan);
+  for (int i = 0; i < count; i++) plan->cycles += ep_persistent_stage_cycles(program, plan, i);
+  return true;
+}
+
+/* --- groups, slices and warps ---------------------------------------------------------------- */
+
+/* Whether a step has an exchange behind which each block has heard of all others, so that none gets
+ * two steps ahead: one in which each gives to all, or gives to some who then give to all. */
+static bool slices_meet(const ep_persistent_plan *plan) {
+  const int others = plan->slices - 1;
+  bool meet = plan->slices == 1;
+  for (int i = 0; i < plan->stages_count && !meet; i++) {
+    const ep_persistent_stage *stage = &plan->stages[i];
+    const bool linear = ep_persistent_is_linear(stage);
+    meet = (linear &&
+            (stage->mode == EP_PERSISTENT_ROW_ALL || stage->mode == EP_PERSISTENT_ROW_GATHERED ||
+             (ep_persistent_takes_slice(stage) && others * stage->share < stage->out))) ||
+           (ep_persistent_sums_back(plan, i) &&
+            (!stage->sliced_in || others * stage->share_back < stage->in)) ||
+           (ep_persistent_gathers_value(plan, i) && others * stage->slice < stage->out);
+  }
+  return meet;
+}
+
+static int row_line(int rows) {
+  int line = rows;
+  while (line % 32 != 8 && line % 32 != 24) line += 8;
+  return line;
+}
+
+/* The more a word of shared memory counts, the sooner a plan fits. */
+static void shape_try(const ep_program *program, ep_persistent_plan *plan, unsigned variant,
+                      ep_persistent_plan *best) {
+  static const double prices[] = {0, 0.02, 0.1, 0.5};
+  plan->row_line = row_line(plan->rows);
+  for (size_t p = 0; p < sizeof prices / sizeof *prices; p++) {
+    if (!ep_persistent_modes_choose(program, plan, prices[p], variant) ||
+        (best->cycles > 0 && plan->cycles >= best->cycles))
+      return;
+    if (!slices_meet(plan)) continue;
+    for (int thrift = (int)variant % EP_PERSISTENT_THRIFTS; thrift < EP_PERSISTENT_THRIFTS;
+         thrift++) {
+      if (!ep_persistent_memory_place(program, plan, (ep_persistent_thrift)thrift)) continue;
+      plan->cycles += ep_persistent_thrift_cycles(plan);
+      if (best->cycles == 0 || plan->cycles < best->cycles) *best = *plan;
+      return;
+    }
+  }
+}
+
+enum { MULTIPROCESSORS = 132 }; /* of a GPU that is not known yet */
+
+static int multiprocessors_of(const ep_gpu_traits *gpu) {
+  return gpu->multiprocessors > 0 ? gpu->multiprocessors : MULTIPROCESSORS;
+}
+
+/* The stages, and what does not depend on the shape. */
+static bool plan_begin(const ep_program *program, const ep_gpu_traits *gpu,
+                       ep_persistent_plan *plan) {
+  const bool made = ep_persistent_stages_make(program, plan);
+  plan->memory_words_max = (int)(ep_gpu_shared_bytes(gpu->capability) / (int64_t)sizeof(float));
+  return made;
+}
+
+bool ep_persistent_plan_shape(const ep_program *program, const ep_gpu_traits *gpu, int groups,
+                              int slices, int warps, unsigned variant, ep_persistent_plan *out) {
+  ep_persistent_plan plan;
+  memset(out, 0, sizeof *out);
+  if (!plan_begin(program, gpu, &plan)) return false;
+  plan.rows = ep_persistent_up(ep_persistent_parts((int)program->batch_size, groups), 8);
+  plan.groups = ep_persistent_parts((int)program->batch_size, plan.rows);
+  plan.slices = slices;
+  plan.warps = warps;
+  if (plan.rows <= ROWS_MAX) shape_try(program, &plan, variant, out);
+  return out->cycles > 0;
+}
+
+static void slices_try(const ep_program *program, int multiprocessors, ep_persistent_plan *plan,
+                       ep_persistent_plan *best) {
+  static const int slices[] = {1, 2, 4, 8, 16, 24, 32, 48, 64, 96, 112, 128};
+  for (size_t s = 0; s < sizeof slices / sizeof *slices; s++) {
+    plan->slices = slices[s];
+    if (plan->groups * plan->slices > multiprocessors) return;
+    for (plan->warps = 8; plan->warps <= 16; plan->warps *= 2) shape_try(program, plan, 0, best);
+  }
+}
+
+/* How many groups of rows are tried next: twice as many, then half as many more, at last all that
+ * there is room for; 0: no more. */
+static int groups_after(int groups, int multiprocessors) {
+  const int more = groups < 8 ? groups * 2 : groups + groups / 2;
+  if (groups == multiprocessors) return 0;
+  return more < multiprocessors ? more : multiprocessors;
+}
+
+bool ep_persistent_plan_make(const ep_program *program, const ep_gpu_traits *gpu,
+                             ep_persistent_plan *out) {
+  ep_persistent_plan plan;
+  const int multiprocessors = multiprocessors_of(gpu);
+  const int batch = (int)program->batch_size;
+  memset(out, 0, sizeof *out);
+  if (program->batch_size > (int64_t)multiprocessors * ROWS_MAX ||
+      program->parameters > INT32_MAX / 64 ||
+      program->batch_size * program->target_columns > ELEMENTS_MAX ||
+      program->train_rows > INT32_MAX / 2 || !plan_begin(program, gpu, &plan))
+    return false;
+  for (int most = 1, tried = 0; most > 0; most = groups_after(most, multiprocessors)) {
+    plan.rows = ep_persistent_up(ep_persistent_parts(batch, most), 8);
+    plan.groups = ep_persistent_parts(batch, plan.rows);
+    if (plan.rows > ROWS_MAX || plan.groups == tried) continue;
+    tried = plan.groups;
+    slices_try(program, multiprocessors, &plan, out);
+  }
+  return out->cycles > 0;
+}
+
+/* --- the profile ----------------------------------------------------------------------------- */
+
+static bool plan_make(const ep_program *program, const ep_device_traits *device,
+                      ep_persistent_plan *plan) {
+  return program->data_bytes_max == 0 && !program->class_weights &&
+         ep_program_takes_numbers(program) && program->optimizer.clip_norm == 0 &&
+         ep_program_trains(program) && ep_persistent_plan_make(program, &device->gpu, plan);
+}
+
+static bool accepts(const ep_program *program, const ep_device_traits *device) {
+  ep_persistent_plan plan;
+  return plan_make(program, device, &plan);
+}
+
+static double cycles(const ep_program *program, const ep_device_traits *device) {
+  ep_persistent_plan plan;
+  return plan_make(program, device, &plan) ? plan.cycles : (double)INFINITY;
+}
+
+static void work(const ep_program *program, const ep_device_traits *device, int64_t rows,
+                 double units[EP_LIMIT_COST_TERMS]) {
+  ep_persistent_plan plan;
+  ep_program step = *program;
+  step.batch_size = rows;
+  if (!plan_make(&step, device, &plan)) return;
+  units[0] = 1;
+  units[1] = plan.cycles;
+}
+
+static const ep_calibration_program programs[] = {
+    {.in_features = 16, .width = 256, .hidden = 2, .rows = 320, .batch = 32},
+    {.in_features = 100, .width = 512, .hidden = 3, .rows = 640, .batch = 64},
+    {.in_features = 32, .width = 64, .hidden = 3, .rows = 4096, .batch = 1024},
+    {.in_features = 200, .width = 300, .hidden = 2, .rows = 2560, .batch = 256},
+};
+
+const ep_executor_profile ep_cuda_persistent_profile = {
+    .name = "cuda/persistent",
+    .capabilities = {EP_CAPABLE_DENSE_LAYERS | EP_CAPABLE_LAYER(LAYER_NORM) |
+                         EP_CAPABLE_LAYER(BATCH_NORM) | EP_CAPABLE_LAYER(DROPOUT),
+                     EP_CAPABLE_ELEMENT_LOSSES | EP_CAPABLE_CLASS_LOSSES, EP_CAPABLE_OPTIMIZERS},
+    .gpu_features = EP_GPU_AMPERE,
+    .accepts = accepts,
+    .cycles = cycles,
+    .work = work,
+    .terms = {{"step", 5e-7}, {"expected cycles", 1 / EP_GPU_CYCLES_PER_SECOND}},
+    .start_seconds = 2.5,
+    .again_seconds = 4e-3,
+    EP_CALIBRATION_PROGRAMS(programs),
+};

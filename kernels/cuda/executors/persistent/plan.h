@@ -1,0 +1,187 @@
+/* plan.h: how cuda/persistent runs a program. A network is a line of stages: a core, which is a
+ * linear layer or a norm, and its tail, the activations and dropouts behind it. The plan says into
+ * how many groups a batch's rows are cut and into how many slices the features of wide values, what
+ * each block has of each stage, what lies where in shared memory, and which words blocks exchange.
+ * Plain C, linked into epochd. */
+#ifndef EP_KERNELS_CUDA_EXECUTORS_PERSISTENT_PLAN_H
+#define EP_KERNELS_CUDA_EXECUTORS_PERSISTENT_PLAN_H
+
+#include "kernels/cuda/executors/persistent/args.h"
+#include "kernels/cuda/runtime/codegen.h"
+#include "kernels/plans/profile.h"
+
+extern const ep_executor_profile ep_cuda_persistent_profile;
+
+enum { EP_PERSISTENT_TAILS_MAX = 8 };
+
+/* How the blocks of a group of rows share a linear layer, after M. Shoeybi et al., "Megatron-LM"
+ * (2019). The value that it makes is sliced with COLUMN and ROW_SLICED; the others leave it whole
+ * in every block. ROW… take a sliced value, the others a whole one. */
+typedef enum {
+  EP_PERSISTENT_WHOLE,        /* every block computes all of it */
+  EP_PERSISTENT_COLUMN,       /* a block has some outputs */
+  EP_PERSISTENT_ROW_SLICED,   /* a block has some inputs; each sums up some outputs */
+  EP_PERSISTENT_ROW_ALL,      /* each sums up all of them */
+  EP_PERSISTENT_ROW_GATHERED, /* each sums up some, which all gather */
+  EP_PERSISTENT_MODES
+} ep_persistent_mode;
+
+/* Tiles of 16 outputs by eight rows of a product: `fragments` a warp at a time, shared by `splits`
+ * warps; for a gradient, `fragments` of eight outputs, by one. */
+typedef struct {
+  int fragments, splits;
+} ep_persistent_tiling;
+
+/* Places are words of shared memory, given_… words of the exchange; -1: none. Counts of features
+ * are those that a block has room for. */
+typedef struct {
+  const ep_op *core; /* the program's, as those of the tail */
+  const ep_op *tail[EP_PERSISTENT_TAILS_MAX];
+  int tails, dropouts;
+  int in, out;
+  ep_persistent_mode mode; /* of a linear layer */
+  bool sliced_in, sliced;  /* what it takes, what it makes */
+  bool back_by_all;        /* a sum of its input's gradient is every block's */
+  bool in_place;           /* its gradient takes the place of its value */
+  int slice;               /* features of its value that a block has */
+  int inputs, outputs;     /* of its weight that a block has */
+  int line;                /* words from one input's weights to the next one's */
+  int share, share_back;   /* outputs, inputs that a block sums up */
+  ep_persistent_tiling forward, backward, gradient;
+  int segment, bias_word, segment_words; /* its parameters */
+  int dense, dense_bias, dense_end;      /* the same among those that groups exchange */
+  int state;                             /* the first of its words of a thread's state */
+  int value, grad, full_value, full_grad, normal, inverse, running, masks;
+  int given_sums, given_all, given_value, given_back, given_back_all, given_grad, given_statistics;
+} ep_persistent_stage;
+
+/* How shared memory is saved, at some time each. */
+typedef enum {
+  EP_PERSISTENT_SPENDS,    /* not */
+  EP_PERSISTENT_IN_PLACE,  /* where a gradient may take the place of a value, it does */
+  EP_PERSISTENT_REGATHERS, /* besides, a whole value is gathered again for the backward pass */
+  EP_PERSISTENT_THRIFTS
+} ep_persistent_thrift;
+
+typedef struct {
+  int stages_count;
+  int memory_words_max; /* of a block of the GPU */
+  int groups, slices, warps;
+  int rows, row_line;       /* of a group; words from a feature to the next */
+  int row_words;            /* of a row of the training set, as args.h has it */
+  int input_line, targets;  /* of a row of the input; where its targets begin */
+  int input, input_buffers; /* buffers: 2 where the next rows are fetched early */
+  int order, permutations, metrics, gradient, scratch, memory_words;
+  int chunk, vector_words; /* of the parameters that groups exchange */
+  int given_gradients, given_words;
+  int64_t exchange_half, exchange_words; /* of a step's parity; of all */
+  int reporters;                         /* blocks that have a part of the loss */
+  int idle_stage; /* that other work is done in the forward wait of; -1: none waits */
+  int state_words;
+  ep_persistent_thrift thrift;
+  double cycles; /* expected of a step */
+  ep_persistent_stage stages[EP_PERSISTENT_STAGES_MAX];
+} ep_persistent_plan;
+
+/* The plan that is expected to be the fastest. false: not a program for this executor. */
+bool ep_persistent_plan_make(const ep_program *program, const ep_gpu_traits *gpu,
+                             ep_persistent_plan *out);
+
+/* The best of up to so many groups of rows, so many slices and warps a block. variant: 0, or the
+ * number of one whose modes are taken by chance, for tests. */
+bool ep_persistent_plan_shape(const ep_program *program, const ep_gpu_traits *gpu, int groups,
+                              int slices, int warps, unsigned variant, ep_persistent_plan *out);
+
+/* --- what follows from the modes ------------------------------------------------------------- */
+
+static inline bool ep_persistent_is_linear(const ep_persistent_stage *stage) {
+  return stage->core->type == EP_LAYER_LINEAR;
+}
+
+/* A row mode. */
+static inline bool ep_persistent_takes_slice(const ep_persistent_stage *stage) {
+  return ep_persistent_is_linear(stage) && stage->mode >= EP_PERSISTENT_ROW_SLICED;
+}
+
+/* Whether its value, its gradient is gathered from all slices. */
+static inline bool ep_persistent_gathers_value(const ep_persistent_plan *plan, int i) {
+  if (i + 1 >= plan->stages_count || !plan->stages[i].sliced) return false;
+  const ep_persistent_stage *next = &plan->stages[i + 1];
+  return ep_persistent_is_linear(next) && !ep_persistent_takes_slice(next);
+}
+
+static inline bool ep_persistent_gathers_grad(const ep_persistent_plan *plan, int i) {
+  return ep_persistent_is_linear(&plan->stages[i]) &&
+         plan->stages[i].mode == EP_PERSISTENT_ROW_SLICED;
+}
+
+/* Whether what stage i takes is gathered again in the backward pass: the last that was gathered is
+ * there. */
+static inline bool ep_persistent_regathers(const ep_persistent_plan *plan, int i) {
+  if (plan->thrift != EP_PERSISTENT_REGATHERS || i == 0 ||
+      !ep_persistent_gathers_value(plan, i - 1))
+    return false;
+  for (int later = i; later < plan->stages_count; later++)
+    if (ep_persistent_gathers_value(plan, later)) return true;
+  return false;
+}
+
+/* Whether the gradient by its input is summed over slices. */
+static inline bool ep_persistent_sums_back(const ep_persistent_plan *plan, int i) {
+  return i > 0 && plan->slices > 1 && ep_persistent_is_linear(&plan->stages[i]) &&
+         plan->stages[i].mode == EP_PERSISTENT_COLUMN;
+}
+
+/* --- parts of it ----------------------------------------------------------------------------- */
+
+/* The program's ops as stages, into `plan`, whole. */
+bool ep_persistent_stages_make(const ep_program *program, ep_persistent_plan *plan);
+
+/* Chooses the modes for the plan's groups, slices and warps, and the cycles that they take. price:
+ * cycles that a word of shared memory counts as; variant: of
+ * ep_persistent_plan_shape. false: there are none. */
+bool ep_persistent_modes_choose(const ep_program *program, ep_persistent_plan *plan, double price,
+                                unsigned variant);
+
+/* Places everything in shared memory, registers and the exchange. false: it does not fit. */
+bool ep_persistent_memory_place(const ep_program *program, ep_persistent_plan *plan,
+                                ep_persistent_thrift thrift);
+
+/* What a block has of stage i with its modes, and how its products are tiled. */
+void ep_persistent_stage_cut(const ep_program *program, ep_persistent_plan *plan, int i);
+
+/* Cycles of the products, updates and exchanges of a stage. */
+double ep_persistent_stage_cycles(const ep_program *program, const ep_persistent_plan *plan, int i);
+/* Those of a step beside its stages. */
+double ep_persistent_step_cycles(const ep_program *program, const ep_persistent_plan *plan);
+/* What saving memory costs. */
+double ep_persistent_thrift_cycles(const ep_persistent_plan *plan);
+/* The fastest tilings of a product [outputs, inputs] x [inputs, rows], of a gradient. */
+ep_persistent_tiling ep_persistent_tile(const ep_persistent_plan *plan, int outputs, int inputs);
+ep_persistent_tiling ep_persistent_tile_gradient(const ep_persistent_plan *plan, int inputs,
+                                                 int outputs);
+
+static inline int ep_persistent_up(int count, int multiple) {
+  return (count + multiple - 1) / multiple * multiple;
+}
+static inline int ep_persistent_parts(int count, int each) {
+  return (count + each - 1) / each;
+}
+
+/* The byte that a step's half of the exchange is filled with before the first launch's step that
+ * uses it: its words have not arrived (tagged.cuh). The half is number step % 2. */
+static inline int ep_persistent_missing_byte(int64_t step) {
+  return step / 2 % 2 == 0 ? 0 : 0xff;
+}
+
+enum { EP_PERSISTENT_SCRATCH_WORDS = 10240 }; /* for the splits of a product */
+
+/* --- the kernel's source --------------------------------------------------------------------- */
+
+/* As codegen.h says: the caller's to free; NULL when memory is short. */
+char *ep_persistent_codegen(const ep_program *program, const ep_persistent_plan *plan);
+
+/* The same for the plan that a GPU has; NULL as well when the program is none for it. */
+char *ep_cuda_persistent_source(const ep_program *program, const ep_gpu_traits *gpu);
+
+#endif

@@ -1,0 +1,123 @@
+/* stages.cuh: what is behind the core of a stage and in front of it, element by element, for
+ * cuda/persistent.
+ *
+ * A stage S is a core (a linear layer or a norm) and its tail: the activations and dropouts behind
+ * it. memory[S::VALUE + feature * LINE + row] is what the tail makes, memory[S::GRAD + …] first the
+ * tail's derivative, then the gradient by what the core makes. */
+#ifndef EP_KERNELS_CUDA_EXECUTORS_PERSISTENT_STAGES_CUH
+#define EP_KERNELS_CUDA_EXECUTORS_PERSISTENT_STAGES_CUH
+
+#include "kernels/cuda/executors/persistent/exchange.cuh"
+#include "kernels/cuda/executors/persistent/rows.cuh"
+
+struct no_stage {
+  static constexpr bool EXISTS = false;
+};
+
+template <int N> static __device__ __forceinline__ void operands_round(float (&of)[N]) {
+#pragma unroll
+  for (int i = 0; i < N; i++) of[i] = operand_of<PRECISE>(of[i]);
+}
+
+/* The loss of elements of the network's output y, and the gradient by what is before the tail. */
+template <class S, int N>
+static __device__ __forceinline__ void elements_loss(context &c, int feature, int row,
+                                                     const float (&y)[N], float (&derivative)[N]) {
+  const float *target = c.input() + row * INPUT_LINE + TARGETS_AT + c.first<S>() + feature;
+#pragma unroll
+  for (int i = 0; i < N; i++) {
+    const float wanted = target[i * INPUT_LINE];
+    const bool valid = c.is_valid(row + i);
+    c.loss += valid ? ep_loss_value(LOSS, y[i], wanted, c.s.loss_parameter) : 0;
+    c.misses += valid && ep_loss_misses(LOSS, y[i], wanted) ? 1 : 0;
+    derivative[i] =
+        valid ? derivative[i] * c.scale * ep_loss_derivative(LOSS, y[i], wanted, c.s.loss_parameter)
+              : 0;
+  }
+}
+
+/* What the core made of N neighbouring rows of a feature of this block, without its bias: the tail
+ * runs, and the value goes where it is asked for. */
+template <class S, int N>
+static __device__ __forceinline__ void value_take(context &c, int feature, int row,
+                                                  const float (&core)[N]) {
+  if (feature >= c.features<S>()) return;
+  float value[N], derivative[N];
+#pragma unroll
+  for (int i = 0; i < N; i++) {
+    value[i] = core[i];
+    derivative[i] = 1;
+    if constexpr (S::IS_LINEAR && S::HAS_BIAS) value[i] += memory[S::BIAS + feature];
+    S::tail(element_masks<S>{c, feature * ROWS + row + i}, value[i], derivative[i]);
+  }
+  const int at = feature * LINE + row;
+  if constexpr (S::IS_LAST) {
+    if constexpr (TAKES_CLASSES) {
+      store(memory + S::GRAD + at, value); /* until the whole row is there: classes_loss */
+      if constexpr (S::HAS_TAIL) store(memory + S::VALUE + at, derivative);
+    } else {
+      elements_loss<S>(c, feature, row, value, derivative);
+      if constexpr (S::IS_LINEAR) operands_round(derivative);
+      store(memory + S::GRAD + at, derivative);
+    }
+  } else {
+    if constexpr (S::IS_OPERAND && !S::IS_IN_PLACE) operands_round(value);
+    store(memory + S::VALUE + at, value);
+    if constexpr (S::HAS_TAIL && !S::IS_IN_PLACE) store(memory + S::GRAD + at, derivative);
+    if constexpr (S::GATHERS_VALUE)
+      c.give(S::GIVEN_VALUE + (c.group * S::OUT + c.first<S>() + feature) * ROWS + row, value);
+  }
+}
+
+/* The gradient by N neighbouring rows of a feature of a stage's value becomes that by what its core
+ * made. */
+template <class S, int N>
+static __device__ __forceinline__ void grad_take(context &c, int feature, int row,
+                                                 const float (&by_value)[N]) {
+  if (feature >= c.features<S>()) return;
+  float grad[N], *at = memory + S::GRAD + feature * LINE + row;
+  if constexpr (S::HAS_TAIL) load(grad, at);
+#pragma unroll
+  for (int i = 0; i < N; i++) {
+    if constexpr (S::IS_IN_PLACE) grad[i] = S::derivative_of(grad[i]);
+    grad[i] = S::HAS_TAIL ? grad[i] * by_value[i] : by_value[i];
+  }
+  if constexpr (S::IS_LINEAR) operands_round(grad);
+  store(at, grad);
+  if constexpr (S::GATHERS_GRAD)
+    c.give(S::GIVEN_GRAD + (c.group * S::OUT + c.first<S>() + feature) * ROWS + row, grad);
+}
+
+/* All blocks' slices of a value, or of a gradient, to [OUT, LINE]. */
+template <class S>
+static __device__ __forceinline__ void slices_gather(const context &c, int given, int to) {
+  gather<S::OUT * ROWS / 4>(
+      c, c.exchange + given + c.group * S::OUT * ROWS, [&](int vector, const float4 &value) {
+        const int feature = vector / (ROWS / 4), row = vector % (ROWS / 4) * 4;
+        *(float4 *)(memory + to + feature * LINE + row) = value;
+      });
+}
+
+/* Behind grad_take for all of a stage: the gradient is there for all threads. */
+template <class S> static __device__ __forceinline__ void grad_finish(const context &c) {
+  if constexpr (S::GATHERS_GRAD) slices_gather<S>(c, S::GIVEN_GRAD, S::FULL_GRAD);
+  __syncthreads();
+}
+
+/* --- gradients by parameters ----------------------------------------------------------------- */
+
+/* The gradient by a word of a stage's segment, or by two neighbours, on this block's rows: to this
+ * block, which has all rows, or to the one that sums it up. dense: the word's number among all
+ * parameters of this slice. */
+template <int N>
+static __device__ __forceinline__ void gradient_give(const context &c, int word, int dense,
+                                                     const float (&value)[N]) {
+  if constexpr (GROUPS == 1)
+    store(memory + GRADIENT + word, value);
+  else
+    c.give(GIVEN_GRADIENTS + ((c.slice * GROUPS + dense / CHUNK) * GROUPS + c.group) * CHUNK +
+               dense % CHUNK,
+           value);
+}
+
+#endif

@@ -1,0 +1,280 @@
+/* The generated kernel of cuda/persistent without a GPU: randomly generated networks are planned,
+ * their kernels compiled for the emulator (emulator.h) and run, and all that they write is compared
+ * with cpu/reference:
+ *
+ *     test_persistent [COUNT [FIRST]]
+ *
+ * Each network runs with the plan for a small GPU and with one of other groups and slices. Prints a
+ * line a kernel; exits with 1 when one failed. */
+#include "emulator.h"
+
+#include <dlfcn.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <math.h>
+#include <string>
+#include <vector>
+
+extern "C" {
+#include "kernels/cuda/executors/persistent/plan.h"
+}
+#include "tests/unit/kernels/compare.h"
+#include "tests/unit/kernels/random_nets.h"
+
+namespace {
+
+constexpr ep_gpu_traits gpu = {90, 90, 12};
+/* --- the kernel ------------------------------------------------------------------------------ */
+
+std::string folder; /* of sources and libraries */
+
+/* dlopen's handle, or NULL with a line. */
+void *kernel_open(const std::string &name, char *header) {
+  const std::string here = folder + "/" + name, library = here + "/kernel.so";
+  const std::string below[] = {here, here + "/kernels", here + "/kernels/cuda",
+                               here + "/kernels/cuda/device"};
+  for (const std::string &each : below) mkdir(each.c_str(), 0700);
+  FILE *file = fopen((below[3] + "/program.h").c_str(), "w");
+  if (!file || !header || fputs(header, file) < 0 || fclose(file) != 0) return nullptr;
+  free(header);
+  const std::string command =
+      std::string(CXX_COMPILER) +
+      " -std=c++17 -O1 -shared -fPIC -ffp-contract=off -fno-strict-aliasing -w"
+      " -fsanitize=alignment -fsanitize-undefined-trap-on-error"
+      " -include builtins.h -I " SOURCE_DIR "/tests/emulator/include -I " SOURCE_DIR " -I " +
+      here + " -x c++ " SOURCE_DIR "/kernels/cuda/executors/persistent/kernel.cuh -o " + library;
+  if (system(command.c_str()) != 0) return nullptr;
+  void *opened = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!opened) printf("%s\n", dlerror());
+  return opened;
+}
+
+/* --- a run ----------------------------------------------------------------------------------- */
+
+/* Zeros on 16 bytes. */
+class vectors {
+public:
+  explicit vectors(int64_t count)
+      : from(static_cast<float *>(calloc(static_cast<size_t>(count) + 4, sizeof(float)))) {
+    at = from + (16 - reinterpret_cast<uintptr_t>(from) % 16) % 16 / sizeof(float);
+  }
+  vectors(vectors &&other) noexcept : from(other.from), at(other.at) { other.from = nullptr; }
+  vectors(const vectors &) = delete;
+  vectors &operator=(const vectors &) = delete;
+  ~vectors() { free(from); }
+  float *data() const { return at; }
+
+private:
+  float *from, *at;
+};
+
+struct results {
+  std::vector<float> loss, parameters, state;
+  std::vector<int32_t> errors;
+};
+
+float decay_of(const ep_program *program, int64_t offset) {
+  return offset < 0 ? 0 : ep_program_decay_at(program, offset);
+}
+
+ep_persistent_args args_of(const ep_case *test, const ep_persistent_plan &plan, results &out,
+                           float *exchange, const float *rows,
+                           std::vector<ep_optimizer_step> &updates) {
+  const ep_program *program = &test->program;
+  ep_persistent_args args = {};
+  for (int64_t i = 0; i < test->steps; i++)
+    updates.push_back(
+        ep_optimizer_step_make(&program->optimizer, test->lr[test->lr_constant ? 0 : i], i + 1));
+  args.steps = test->steps;
+  args.rows = rows;
+  args.parameters = out.parameters.data();
+  args.state = out.state.data();
+  args.exchange = exchange;
+  args.lr = test->lr;
+  args.lr_count = test->lr_constant ? 1 : test->steps;
+  args.update = updates.data();
+  args.loss = out.loss.data();
+  args.errors = out.errors.data();
+  args.seed = program->seed;
+  args.optimizer = program->optimizer;
+  args.loss_parameter = program->loss_parameter;
+  args.label_smoothing = program->label_smoothing;
+  for (int i = 0; i < plan.stages_count; i++) {
+    args.decay[i][0] = decay_of(program, plan.stages[i].core->weight);
+    args.decay[i][1] = decay_of(program, plan.stages[i].core->bias);
+  }
+  return args;
+}
+
+/* The training rows as args.h has them. */
+vectors rows_of(const ep_case *test, const ep_persistent_plan &plan) {
+  const ep_program *program = &test->program;
+  const int64_t words = plan.row_words, in = program->in_features, out = program->target_columns;
+  vectors rows(program->train_rows * words);
+  for (int64_t row = 0; row < program->train_rows; row++) {
+    memcpy(rows.data() + row * words, static_cast<float *>(test->x[EP_SPLIT_TRAIN]) + row * in,
+           static_cast<size_t>(in) * sizeof(float));
+    memcpy(rows.data() + row * words + plan.targets,
+           static_cast<float *>(test->y[EP_SPLIT_TRAIN]) + row * out,
+           static_cast<size_t>(out) * sizeof(float));
+  }
+  return rows;
+}
+
+/* Steps first … first + steps - 1 of the case. */
+bool steps_run(const ep_case *test, const ep_persistent_plan &plan, void *opened, int64_t first,
+               int64_t steps, results &out, std::string *failure) {
+  const vectors exchange(plan.exchange_words), rows(rows_of(test, plan));
+  std::vector<ep_optimizer_step> updates;
+  ep_persistent_args args = args_of(test, plan, out, exchange.data(), rows.data(), updates);
+  for (int64_t step = first; step < first + 2; step++)
+    memset(args.exchange + step % 2 * plan.exchange_half, ep_persistent_missing_byte(step),
+           static_cast<size_t>(plan.exchange_half) * sizeof(float));
+  args.first_step = first;
+  args.steps = steps;
+  if (args.lr_count > 1) args.lr += first;
+  args.update += first;
+  args.loss += first;
+  args.errors += first;
+  auto kernel = reinterpret_cast<void (*)(ep_persistent_args)>(dlsym(opened, "persistent"));
+  const emulator_launch launch = {plan.groups * plan.slices,
+                                  plan.warps * 32,
+                                  0,
+                                  static_cast<size_t>(plan.memory_words) * sizeof(float),
+                                  static_cast<unsigned>(test->program.seed + first),
+                                  300};
+  return emulator_run(
+      launch, [&] { kernel(args); }, failure);
+}
+
+/* All of them, in one launch or in two. */
+bool kernel_run(const ep_case *test, const ep_persistent_plan &plan, void *opened, bool cut,
+                results &out, std::string *failure) {
+  const ep_program *program = &test->program;
+  const float *first = test->parameters;
+  out.parameters.assign(first, first + ep_program_state_floats(program));
+  out.state.assign(static_cast<size_t>(program->optimizer_floats) + 1, 0);
+  out.loss.assign(static_cast<size_t>(test->steps), NAN);
+  out.errors.assign(static_cast<size_t>(test->steps), -1);
+  const int64_t cut_at = cut ? test->steps / 2 : test->steps;
+  return steps_run(test, plan, opened, 0, cut_at, out, failure) &&
+         (cut_at == test->steps ||
+          steps_run(test, plan, opened, cut_at, test->steps - cut_at, out, failure));
+}
+
+bool same_bits(const std::vector<float> &a, const std::vector<float> &b) {
+  return a.size() == b.size() && memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
+}
+
+/* --- the comparison -------------------------------------------------------------------------- */
+
+bool floats_agree(const char *what, const float *actual, const float *expected, int64_t count,
+                  double tolerance, double *worst) {
+  const double difference = ep_compare_floats(actual, expected, count, 0);
+  if (difference > *worst) *worst = difference;
+  if (difference <= tolerance) return true;
+  printf("      %s differ by %.2g, %.2g allowed\n", what, difference, tolerance);
+  return false;
+}
+
+bool results_agree(const ep_case *test, const results &actual, const ep_run &expected,
+                   double tolerance, double *worst) {
+  const bool precise = test->program.precision == EP_PRECISION_FP32;
+  const bool losses =
+      floats_agree("losses", actual.loss.data(), expected.loss, test->steps, tolerance, worst);
+  const bool parameters = floats_agree("parameters", actual.parameters.data(), expected.trained,
+                                       ep_program_state_floats(&test->program), tolerance, worst);
+  const bool states = floats_agree("states", actual.state.data(), expected.optimizer,
+                                   test->program.optimizer_floats, tolerance, worst);
+  int64_t missed = 0;
+  for (int64_t i = 0; i < test->steps; i++)
+    missed += llabs((long long)actual.errors[static_cast<size_t>(i)] - expected.errors[i]);
+  const bool errors = missed <= (precise ? 1 : 1 + test->steps * test->program.batch_size / 20);
+  if (!errors) printf("      errors differ by %lld\n", static_cast<long long>(missed));
+  return losses && parameters && states && errors;
+}
+
+/* --- the test -------------------------------------------------------------------------------- */
+
+void shape_print(const ep_case *test, const ep_persistent_plan &plan) {
+  static const char *const modes[] = {"whole", "column", "row", "row to all", "row gathered"};
+  printf("optimizer %d, loss %d, %d groups of %d rows, %d slices, %d warps:",
+         static_cast<int>(test->program.optimizer.type), static_cast<int>(test->program.loss),
+         plan.groups, plan.rows, plan.slices, plan.warps);
+  for (int i = 0; i < plan.stages_count; i++)
+    printf(" %d %s%s", plan.stages[i].out,
+           ep_persistent_is_linear(&plan.stages[i]) ? modes[plan.stages[i].mode] : "norm",
+           plan.stages[i].sliced ? " sliced" : "");
+  printf("\n");
+}
+
+bool plan_try(const ep_case *test, const ep_persistent_plan &plan, const ep_run &expected,
+              double tolerance, const std::string &name) {
+  std::string failure;
+  results actual;
+  double worst = 0;
+  void *opened = kernel_open(name, ep_persistent_codegen(&test->program, &plan));
+  results cut;
+  bool good = opened && kernel_run(test, plan, opened, false, actual, &failure) &&
+              kernel_run(test, plan, opened, true, cut, &failure);
+  if (!opened) failure = "it does not compile";
+  if (!failure.empty()) printf("      %s\n", failure.c_str());
+  if (good && !(same_bits(actual.parameters, cut.parameters) &&
+                same_bits(actual.state, cut.state) && same_bits(actual.loss, cut.loss))) {
+    printf("      two launches give other bits than one\n");
+    good = false;
+  }
+  good = good && results_agree(test, actual, expected, tolerance, &worst);
+  printf("%s  %s, %.1g: ", good ? "pass" : "FAIL", test->name, worst);
+  shape_print(test, plan);
+  fflush(stdout);
+  if (opened) dlclose(opened);
+  return good;
+}
+
+/* Both plans of a network. */
+bool net_try(uint64_t number) {
+  const ep_random_net_limits limits = {40, 5, 40, 5};
+  ep_case *test = ep_random_net_create(number, &limits,
+                                       number % 3 == 2 ? EP_PRECISION_TF32 : EP_PRECISION_FP32);
+  const ep_subject reference = {ep_backend_cpu(), nullptr, "cpu/reference"};
+  ep_subject opened = reference;
+  ep_error error;
+  bool good = reference.ops->open(0, &opened.backend, &error) == EP_OK;
+  ep_run expected = {};
+  good = good && ep_run_case(&opened, test, EP_RUN_WHOLE, &expected, stdout) == EP_OK;
+  const double tolerance = good ? ep_random_net_tolerance(&opened, test, stdout) : 0;
+  ep_persistent_plan plan;
+  const std::string name = std::to_string(number);
+  if (good && ep_persistent_plan_make(&test->program, &gpu, &plan))
+    good = plan_try(test, plan, expected, tolerance, name);
+  const int groups = 1 + static_cast<int>(number / 2 % 3),
+            slices = 1 + static_cast<int>(number % 4);
+  if (good && ep_persistent_plan_shape(&test->program, &gpu, groups, slices, 8, number % 4, &plan))
+    good = plan_try(test, plan, expected, tolerance, name + "-shape");
+  ep_run_deinit(&expected);
+  if (opened.backend) reference.ops->close(opened.backend);
+  ep_case_destroy(test);
+  return good;
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  const int count = argc > 1 ? atoi(argv[1]) : 6;
+  const uint64_t first = argc > 2 ? strtoull(argv[2], nullptr, 10) : 1;
+  char path[] = "/tmp/epochd-persistent-XXXXXX";
+  if (!mkdtemp(path)) return EXIT_FAILURE;
+  folder = path;
+  int failed = 0;
+  for (uint64_t number = first; number < first + static_cast<uint64_t>(count); number++)
+    failed += !net_try(number);
+  if (!getenv("EPOCHD_KEEP")) system(("rm -rf " + folder).c_str());
+  printf("%d networks, %d failed\n", count, failed);
+  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
