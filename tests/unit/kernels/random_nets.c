@@ -39,8 +39,11 @@ static void tail_add(ep_case *self, source *from, int features, int batch) {
   if (below(from, 4) == 0) ep_case_add_dropout(self, EP_LAYER_DROPOUT, 0.3f);
 }
 
-static ep_optimizer optimizer_of(source *from) {
-  ep_optimizer of = {.type = (ep_optimizer_type)below(from, EP_OPTIMIZER_COUNT),
+/* The sign of a gradient that rounding made is as good as any: lion needs a precise one. */
+static ep_optimizer optimizer_of(source *from, ep_precision precision) {
+  const ep_optimizer_type type = (ep_optimizer_type)below(from, EP_OPTIMIZER_COUNT);
+  const bool is_lion = type == EP_OPTIMIZER_LION && precision != EP_PRECISION_FP32;
+  ep_optimizer of = {.type = is_lion ? EP_OPTIMIZER_ADAM : type,
                      .beta1 = 0.9f,
                      .beta2 = 0.99f,
                      .alpha = 0.95f,
@@ -84,7 +87,7 @@ ep_case *ep_random_net_create(uint64_t number, const ep_random_net_limits *limit
                                            .steps = limits->steps,
                                            .lr = 0.02f,
                                            .lr_falls = below(&from, 3) == 0,
-                                           .optimizer = optimizer_of(&from),
+                                           .optimizer = optimizer_of(&from, precision),
                                            .weight_decay = below(&from, 3) == 0 ? 0.01f : 0,
                                            .spare_biases = below(&from, 2) != 0,
                                            .frozen = below(&from, 8) == 0 ? 1u : 0u});

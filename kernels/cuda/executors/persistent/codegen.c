@@ -148,7 +148,7 @@ static void places_write(FILE *out, const ep_persistent_plan *plan, int i) {
   const ep_persistent_stage *stage = &plan->stages[i];
   const ep_persistent_stage *before = i > 0 ? stage - 1 : NULL;
   const bool takes_slice = ep_persistent_takes_slice(stage);
-  const int64_t statistics = (int64_t)plan->slices * stage->slice * plan->groups * 2;
+  const int64_t statistics = ep_persistent_norm_words(plan, stage);
   const int64_t sums = stage->given_statistics < 0
                            ? stage->given_sums
                            : stage->given_statistics + (statistics + 31) / 32 * 32;

@@ -136,6 +136,8 @@ static void norm_add(const ep_persistent_plan *plan, int i, step_work *work) {
   if (stage->core->type == EP_LAYER_LAYER_NORM) {
     work->layer_norms++;
     work->layer_normed += (double)stage->slice * plan->rows / threads;
+    for (int way = 0; stage->sliced && way < 2; way++)
+      gather_add(work, 2.0 * plan->slices * plan->rows);
     return;
   }
   work->batch_norms++;

@@ -203,7 +203,7 @@ static void exchange_place(ep_persistent_plan *plan) {
     const bool linear = ep_persistent_is_linear(stage), sums = ep_persistent_takes_slice(stage);
     const bool by_all = stage->mode == EP_PERSISTENT_ROW_ALL;
     const bool back = ep_persistent_sums_back(plan, i);
-    const bool norm = !linear && stage->core->type == EP_LAYER_BATCH_NORM && groups > 1;
+    const int64_t norm = ep_persistent_norm_words(plan, stage);
     stage->given_sums =
         give(plan, sums, groups * slices * rows * (by_all ? stage->out : slices * stage->share));
     stage->given_all =
@@ -216,8 +216,8 @@ static void exchange_place(ep_persistent_plan *plan) {
                                  (stage->back_by_all ? stage->in : slices * stage->share_back));
     stage->given_back_all =
         give(plan, back && !stage->back_by_all && !stage->sliced_in, groups * stage->in * rows);
-    stage->given_statistics = give(plan, norm, slices * stage->slice * groups * 2);
-    if (norm) give(plan, true, slices * stage->slice * groups * 2); /* and of the sums backward */
+    stage->given_statistics = give(plan, norm > 0, norm);
+    if (norm > 0) give(plan, true, norm); /* and of the sums backward */
   }
   plan->given_gradients = give(plan, groups > 1, slices * groups * groups * plan->chunk);
   plan->given_words = give(plan, groups > 1, slices * groups * plan->chunk);

@@ -3,7 +3,8 @@
  *
  * batch_norm: a warp takes a feature. Groups of rows exchange the mean and the sum of squares about
  * it, which are merged after Chan, Golub and LeVeque, "Updating Formulae and a Pairwise Algorithm
- * for Computing Sample Variances" (1979). layer_norm: each block has all features of its rows. */
+ * for Computing Sample Variances" (1979). layer_norm: threads share a row's features; slices
+ * exchange the same of each row. */
 #ifndef EP_KERNELS_CUDA_EXECUTORS_PERSISTENT_NORMS_CUH
 #define EP_KERNELS_CUDA_EXECUTORS_PERSISTENT_NORMS_CUH
 
@@ -202,19 +203,12 @@ template <class S, class P> static __device__ __forceinline__ void batch_norm_ba
 
 constexpr int ROW_PARTS = THREADS / ROWS; /* threads that share a row's features */
 
-/* Sums of two numbers over the features of each row; each thread gets its row's. of(feature). */
-template <class S, class OF>
-static __device__ __forceinline__ float2 features_sums(const context &c, OF of) {
+/* The sums, over the threads of each row, of two numbers, in each of them. */
+static __device__ __forceinline__ float2 row_parts_sum(const context &c, float2 own) {
   const int row = c.thread % ROWS, part = c.thread / ROWS;
-  float2 *scratch = (float2 *)(memory + SCRATCH), sum = make_float2(0, 0);
-  if (part < ROW_PARTS)
-    for (int f = part; f < S::OUT; f += ROW_PARTS) {
-      const float2 more = of(f, row);
-      sum.x += more.x, sum.y += more.y;
-    }
-  if (part < ROW_PARTS) scratch[part * ROWS + row] = sum;
+  float2 *scratch = (float2 *)(memory + SCRATCH), all = make_float2(0, 0);
+  if (part < ROW_PARTS) scratch[part * ROWS + row] = own;
   __syncthreads();
-  float2 all = make_float2(0, 0);
 #pragma unroll 8
   for (int p = 0; p < ROW_PARTS; p++) {
     const float2 more = scratch[p * ROWS + row];
@@ -223,45 +217,127 @@ static __device__ __forceinline__ float2 features_sums(const context &c, OF of) 
   return all;
 }
 
-/* The variance is that about a row's first value: near enough to the mean for float32. */
-template <class S> static __device__ __forceinline__ void layer_norm_forward(context &c) {
-  float *z = memory + S::NORMAL;
+/* The same over this block's features of each row: of(feature, row). */
+template <class S, class OF>
+static __device__ __forceinline__ float2 features_sums(const context &c, OF of) {
+  const int row = c.thread % ROWS, part = c.thread / ROWS, features = c.features<S>();
+  float2 sum = make_float2(0, 0);
+  if (part < ROW_PARTS)
+    for (int f = part; f < features; f += ROW_PARTS) {
+      const float2 more = of(f, row);
+      sum.x += more.x, sum.y += more.y;
+    }
+  return row_parts_sum(c, sum);
+}
+
+/* Two numbers of each of this block's rows, which all threads of the row have, to all slices; then
+ * each thread takes those of some slices: take(slice, a, b). */
+template <class TAKE>
+static __device__ __forceinline__ void row_pairs_exchange(const context &c, int given, float2 own,
+                                                          TAKE take) {
+  constexpr int COUNT = divide_up(SLICES, ROW_PARTS);
   const int row = c.thread % ROWS, part = c.thread / ROWS;
-  const float shift = z[row];
-  const float2 sums = features_sums<S>(c, [&](int feature, int at) {
-    const float about = z[feature * LINE + at] - shift;
+  const float of[2] = {own.x, own.y};
+  const int first = given + (c.group * SLICES * ROWS + row) * 2;
+  if (part == 0) c.give(first + c.slice * ROWS * 2, of);
+  if (part >= ROW_PARTS) return;
+#pragma unroll
+  for (int i = 0; i < COUNT; i++) {
+    const int slice = part + i * ROW_PARTS;
+    if (slice >= SLICES) break;
+    float2 pair;
+    for (int turns = 0;; tagged_poll(turns)) {
+      pair = tagged_load2(c.exchange + first + slice * ROWS * 2);
+      if (!c.is_missing(pair)) break;
+    }
+    take(slice, untagged(pair.x), untagged(pair.y));
+  }
+}
+
+/* Of each row over all slices, of which `own` are this slice's: Chan's merge. */
+template <class S>
+static __device__ __forceinline__ moments row_moments_merge(const context &c, const moments &own) {
+  constexpr int COUNT = divide_up(SLICES, ROW_PARTS);
+  float mean[COUNT] = {}, share[COUNT] = {}, squares = 0, sum = 0;
+  row_pairs_exchange(c, S::GIVEN_STATISTICS, make_float2(own.mean, own.squares),
+                     [&](int slice, float of_mean, float of_squares) {
+                       const float features = (float)part_of(S::OUT, S::SLICE, slice);
+                       mean[slice / ROW_PARTS] = of_mean;
+                       share[slice / ROW_PARTS] = features;
+                       sum += features * of_mean;
+                       squares += of_squares;
+                     });
+  __syncthreads(); /* the scratch */
+  const float all = row_parts_sum(c, make_float2(sum, 0)).x / (float)S::OUT;
+#pragma unroll
+  for (int i = 0; i < COUNT; i++) squares += share[i] * (mean[i] - all) * (mean[i] - all);
+  __syncthreads();
+  return {all, row_parts_sum(c, make_float2(squares, 0)).x};
+}
+
+/* Of each row's features. The squares are those about a row's first value, which is near enough to
+ * the mean for float32. */
+template <class S> static __device__ __forceinline__ moments row_moments(const context &c) {
+  const float *z = memory + S::NORMAL;
+  const float shift = z[c.thread % ROWS];
+  const float2 sums = features_sums<S>(c, [&](int feature, int row) {
+    const float about = z[feature * LINE + row] - shift;
     return make_float2(about, about * about);
   });
-  const float rest = 1 / (float)S::OUT, about = sums.x * rest;
-  const float inverse = 1 / sqrtf(fmaxf(sums.y * rest - about * about, 0) + S::EPS);
+  const int features = c.features<S>();
+  const float about = features > 0 ? sums.x / (float)features : 0;
+  const moments own = {shift + about, fmaxf(sums.y - sums.x * about, 0)};
+  if constexpr (S::SLICED) return row_moments_merge<S>(c, own);
+  return own;
+}
+
+template <class S> static __device__ __forceinline__ void layer_norm_forward(context &c) {
+  float *z = memory + S::NORMAL;
+  const int row = c.thread % ROWS, part = c.thread / ROWS, features = c.features<S>();
+  const moments of = row_moments<S>(c);
+  const float inverse = 1 / sqrtf(of.squares / (float)S::OUT + S::EPS);
   if (part == 0) memory[S::INVERSE + row] = inverse;
   if (part < ROW_PARTS)
-    for (int f = part; f < S::OUT; f += ROW_PARTS) {
-      const float normal = (z[f * LINE + row] - shift - about) * inverse;
+    for (int f = part; f < features; f += ROW_PARTS) {
+      const float normal = (z[f * LINE + row] - of.mean) * inverse;
       const float core[1] = {normal * memory[S::WEIGHTS + f] + memory[S::BIAS + f]};
       z[f * LINE + row] = normal;
       value_take<S>(c, f, row, core);
     }
 }
 
-template <class S, class P> static __device__ __forceinline__ void layer_norm_backward(context &c) {
+/* Of the gradient by the normalized values, and of its product with them, over all features. */
+template <class S> static __device__ __forceinline__ float2 row_gradient_sums(const context &c) {
   const float *normal = memory + S::NORMAL, *grad = memory + S::GRAD;
-#pragma unroll 1
-  for (int f = c.warp; f < S::OUT; f += WARPS) {
-    const float2 own = rows_sums<S>(c, f);
-    norm_gradients_give<S>(c, f, own.y, own.x);
-  }
-  const float2 sums = features_sums<S>(c, [&](int feature, int row) {
+  const float2 own = features_sums<S>(c, [&](int feature, int row) {
     const float by_normal = grad[feature * LINE + row] * memory[S::WEIGHTS + feature];
     return make_float2(by_normal, by_normal * normal[feature * LINE + row]);
   });
-  const int row = c.thread % ROWS, part = c.thread / ROWS;
-  const float rest = 1 / (float)S::OUT, inverse = memory[S::INVERSE + row];
+  if constexpr (!S::SLICED) return own;
+  float2 sum = make_float2(0, 0);
+  row_pairs_exchange(c, S::GIVEN_SUMS, own, [&](int, float a, float b) {
+    sum.x += a;
+    sum.y += b;
+  });
+  __syncthreads(); /* the scratch */
+  return row_parts_sum(c, sum);
+}
+
+template <class S, class P> static __device__ __forceinline__ void layer_norm_backward(context &c) {
+  const float *normal = memory + S::NORMAL, *grad = memory + S::GRAD;
+  const int row = c.thread % ROWS, part = c.thread / ROWS, features = c.features<S>();
+#pragma unroll 1
+  for (int f = c.warp; f < features; f += WARPS) {
+    const float2 own = rows_sums<S>(c, f);
+    norm_gradients_give<S>(c, f, own.y, own.x);
+  }
+  const float2 sums = row_gradient_sums<S>(c);
+  const float share = 1 / (float)S::OUT, inverse = memory[S::INVERSE + row];
   if (part < ROW_PARTS)
-    for (int f = part; f < S::OUT; f += ROW_PARTS) {
+    for (int f = part; f < features; f += ROW_PARTS) {
       const int at = f * LINE + row;
       const float of[1] = {
-          inverse * (grad[at] * memory[S::WEIGHTS + f] - rest * (sums.x + normal[at] * sums.y))};
+          inverse * (grad[at] * memory[S::WEIGHTS + f] - share * (sums.x + normal[at] * sums.y))};
       grad_take<P>(c, f, row, of);
     }
 }

@@ -112,8 +112,7 @@ static bool choice_exists(const ep_program *program, const ep_persistent_plan *p
   if (plan->slices == 1) return of->mode == EP_PERSISTENT_WHOLE && !sliced && !of->sliced_in;
   if (sliced && last && ep_loss_takes_classes(program->loss)) return false;
   if (!ep_persistent_is_linear(stage))
-    return of->mode == EP_PERSISTENT_WHOLE && sliced == of->sliced_in &&
-           (!sliced || stage->core->type == EP_LAYER_BATCH_NORM);
+    return of->mode == EP_PERSISTENT_WHOLE && sliced == of->sliced_in;
   if (mode_slices(of->mode) != sliced || (i == 0 && of->sliced_in) ||
       (last && of->mode == EP_PERSISTENT_ROW_SLICED))
     return false;
@@ -198,7 +197,8 @@ static bool slices_meet(const ep_persistent_plan *plan) {
   for (int i = 0; i < plan->stages_count && !meet; i++) {
     const ep_persistent_stage *stage = &plan->stages[i];
     const bool linear = ep_persistent_is_linear(stage);
-    meet = (linear &&
+    meet = (!linear && stage->sliced && stage->core->type == EP_LAYER_LAYER_NORM) ||
+           (linear &&
             (stage->mode == EP_PERSISTENT_ROW_ALL || stage->mode == EP_PERSISTENT_ROW_GATHERED ||
              (ep_persistent_takes_slice(stage) && others * stage->share < stage->out))) ||
            (ep_persistent_sums_back(plan, i) &&

@@ -126,6 +126,17 @@ static inline bool ep_persistent_regathers(const ep_persistent_plan *plan, int i
   return false;
 }
 
+/* Words of the two numbers that blocks exchange for a norm, in each direction: of a feature,
+ * between groups; of a row, between slices. 0: none. */
+static inline int64_t ep_persistent_norm_words(const ep_persistent_plan *plan,
+                                               const ep_persistent_stage *stage) {
+  const int64_t groups = plan->groups, slices = plan->slices;
+  if (ep_persistent_is_linear(stage)) return 0;
+  if (stage->core->type == EP_LAYER_LAYER_NORM)
+    return stage->sliced ? groups * slices * plan->rows * 2 : 0;
+  return groups > 1 ? slices * stage->slice * groups * 2 : 0;
+}
+
 /* Whether the gradient by its input is summed over slices. */
 static inline bool ep_persistent_sums_back(const ep_persistent_plan *plan, int i) {
   return i > 0 && plan->slices > 1 && ep_persistent_is_linear(&plan->stages[i]) &&
