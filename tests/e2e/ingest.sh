@@ -7,11 +7,11 @@ source "$(dirname "${BASH_SOURCE[0]}")/daemon.sh"
 printf 'a,b\n1,2\n3,4\n5,6\n7,8\n' >"$scratch/short"
 
 reader=
-# It reads: its walls stand, where there are any here.
+# It reads: its sandbox stands, where there is one here.
 reads() {
   reader=$(pgrep -P "$daemon" -f -- '--ingest$' | head -n 1)
   [[ -n $reader ]] || return 1
-  [[ -n ${EPOCHD_SANITIZE:-} ]] || ! grep -q 'walls.*seccomp' "$log" ||
+  [[ -n ${EPOCHD_SANITIZE:-} ]] || ! grep -q 'file readers: .*seccomp' "$log" ||
     grep -q '^Seccomp:[[:space:]]*2$' "/proc/$reader/status"
 }
 reader_gone() { ! kill -0 "$reader" 2>/dev/null; }
@@ -20,7 +20,7 @@ long_put() {
   curl -sS --max-time "$patience" -o "$scratch/answer" -w '%{http_code}' -X PUT --data-binary "@$scratch/long.gz" \
     "$url/v1/datasets/long" >"$scratch/code" 2>/dev/null &
   client=$!
-  until_so "a process behind walls reads the file" reads
+  until_so "a process in a sandbox reads the file" reads
   kill -STOP "$reader"
 }
 answered_with() {
