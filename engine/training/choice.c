@@ -36,26 +36,14 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* guards the two belo
 static choice remembered[REMEMBERED];
 static int next;
 
-/* What a choice depends on: the program, the device, and what runs it. */
-static ep_cache_key key_of(uint64_t program, const ep_backend_info *backend) {
-  ep_cache_key key = ep_cache_key_start();
-  ep_cache_key_add(&key, "executor");
-  ep_cache_key_add(&key, EP_VERSION);
-  ep_cache_key_add(&key, backend->name);
-  ep_cache_key_add(&key, backend->instruction_set);
-  ep_cache_key_add(&key, backend->driver);
-  ep_cache_key_add_number(&key, backend->threads);
-  ep_cache_key_add_number(&key, (int64_t)program);
-  return key;
-}
-
 static bool is_text(const char *text, size_t bytes) {
   return text[0] != '\0' && memchr(text, '\0', bytes);
 }
 
 /* What an earlier worker wrote. */
-static bool kept_read(uint64_t program, const ep_backend_info *backend, ep_tried_executors *out) {
-  const ep_cache_key key = key_of(program, backend);
+static bool kept_read(const ep_trainer *t, const ep_backend_info *backend,
+                      ep_tried_executors *out) {
+  const ep_cache_key key = ep_trainer_cache_key(t, backend, "executor");
   size_t bytes = 0;
   char *kept = ep_cache_read(&key, &bytes);
   ep_tried_executors tried = {0};
@@ -70,9 +58,9 @@ static bool kept_read(uint64_t program, const ep_backend_info *backend, ep_tried
   return sound;
 }
 
-static void kept_write(uint64_t program, const ep_backend_info *backend,
+static void kept_write(const ep_trainer *t, const ep_backend_info *backend,
                        const ep_tried_executors *tried) {
-  const ep_cache_key key = key_of(program, backend);
+  const ep_cache_key key = ep_trainer_cache_key(t, backend, "executor");
   ep_cache_write(&key, (const char *)tried, sizeof *tried);
 }
 
@@ -248,7 +236,6 @@ static bool is_settled(const ep_trainer *t) {
 ep_status ep_choice_make(ep_trainer *t, ep_error *error) {
   ep_backend_info backend;
   ep_instance_info info;
-  ep_device_info device = {0};
   candidate candidates[EP_COST_EXECUTORS];
   double own_seconds = INFINITY;
   bool lacked = false;
@@ -256,15 +243,13 @@ ep_status ep_choice_make(ep_trainer *t, ep_error *error) {
   ep_status status = t->job->backend_ops->info(t->job->backend, &backend, error);
   if (status != EP_OK) return status;
   t->job->backend_ops->instance_info(t->instance, &info);
-  snprintf(device.id, sizeof device.id, "%s", t->job->device);
-  snprintf(device.instruction_set, sizeof device.instruction_set, "%s", backend.instruction_set);
-  device.threads = backend.threads;
+  const ep_device_info device = ep_trainer_device(t, &backend);
   int count = candidates_sort(t, &device, info.executor, candidates, &own_seconds);
   count = candidates_cut(t, candidates, count, own_seconds);
   if (count == 0) return EP_OK;
   const uint64_t program = ep_plan_signature(t->plan);
   if (recall(program, t->job->device, &t->tried)) return recalled_make(t, info.executor, error);
-  if (kept_read(program, &backend, &t->tried)) {
+  if (kept_read(t, &backend, &t->tried)) {
     remember(program, t->job->device, &t->tried);
     return recalled_make(t, info.executor, error);
   }
@@ -274,6 +259,6 @@ ep_status ep_choice_make(ep_trainer *t, ep_error *error) {
   snprintf(t->tried.chosen, sizeof t->tried.chosen, "%s", info.executor);
   if (lacked) return EP_OK;
   remember(program, t->job->device, &t->tried);
-  kept_write(program, &backend, &t->tried);
+  kept_write(t, &backend, &t->tried);
   return EP_OK;
 }

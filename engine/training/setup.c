@@ -142,17 +142,6 @@ typedef struct {
   int64_t asked;    /* trainings that went another way */
 } start_record;
 
-static ep_cache_key start_key(const ep_trainer *t, const ep_backend_info *backend) {
-  ep_cache_key key = ep_cache_key_start();
-  ep_cache_key_add(&key, "first executor");
-  ep_cache_key_add(&key, EP_VERSION);
-  ep_cache_key_add(&key, backend->name);
-  ep_cache_key_add(&key, backend->instruction_set);
-  ep_cache_key_add(&key, backend->driver);
-  ep_cache_key_add_number(&key, (int64_t)ep_plan_signature(t->plan));
-  return key;
-}
-
 static start_record start_read(const ep_cache_key *key) {
   start_record found = {0};
   size_t bytes = 0;
@@ -181,14 +170,13 @@ static const char *first_executor(const ep_trainer *t, char *name) {
   if (strcmp(t->job->device, "cpu") == 0 || ep_program_ranks(&t->plan->program) > 1 ||
       t->job->backend_ops->info(t->job->backend, &backend, &error) != EP_OK)
     return NULL;
-  ep_device_info device = {.threads = backend.threads};
-  snprintf(device.id, sizeof device.id, "%s", t->job->device);
-  snprintf(device.instruction_set, sizeof device.instruction_set, "%s", backend.instruction_set);
-  const ep_cache_key key = start_key(t, &backend);
+  const ep_cache_key key = ep_trainer_cache_key(t, &backend, "first executor");
   start_record found = start_read(&key);
-  const ep_program_past past = {.compiled = found.compiled != 0, .asked = found.asked};
+  if (found.compiled) return NULL;
+  const ep_device_info device = ep_trainer_device(t, &backend);
+  const ep_program_past past = {.asked = found.asked};
   const ep_estimate estimate = ep_plan_estimate(t->plan, t->job->spec, &device, NULL, &past);
-  if (!estimate.executor[0] || past.compiled) return NULL;
+  if (!estimate.executor[0]) return NULL;
   const bool own = is_own_choice(t, &device, estimate.executor);
   found.compiled = own;
   found.asked += !own;

@@ -1,6 +1,7 @@
 #include "engine/training/trainer.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
@@ -57,4 +58,24 @@ ep_status ep_trainer_export(ep_trainer *t, ep_error *error) {
   t->exported = status == EP_OK;
   t->finite = t->exported && ep_values_finite(t->state, count);
   return status;
+}
+
+ep_device_info ep_trainer_device(const ep_trainer *t, const ep_backend_info *backend) {
+  ep_device_info device = {.threads = backend->threads};
+  snprintf(device.id, sizeof device.id, "%s", t->job->device);
+  snprintf(device.instruction_set, sizeof device.instruction_set, "%s", backend->instruction_set);
+  return device;
+}
+
+ep_cache_key ep_trainer_cache_key(const ep_trainer *t, const ep_backend_info *backend,
+                                  const char *what) {
+  ep_cache_key key = ep_cache_key_start();
+  ep_cache_key_add(&key, what);
+  ep_cache_key_add(&key, EP_VERSION);
+  ep_cache_key_add(&key, backend->name);
+  ep_cache_key_add(&key, backend->instruction_set);
+  ep_cache_key_add(&key, backend->driver);
+  ep_cache_key_add_number(&key, backend->threads);
+  ep_cache_key_add_number(&key, (int64_t)ep_plan_signature(t->plan));
+  return key;
 }

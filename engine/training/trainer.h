@@ -14,6 +14,7 @@
 #include "engine/training/rules/early_stopping.h"
 #include "engine/training/rules/schedule.h"
 #include "engine/training/training.h"
+#include "kernels/cache/cache.h"
 
 /* The checkpoint that is being written, beside the training. */
 typedef struct {
@@ -91,6 +92,14 @@ typedef struct {
 /* Brings the state of the device into `state` and `optimizer`, unless it is there; sets `finite`.
  */
 ep_status ep_trainer_export(ep_trainer *trainer, ep_error *error);
+
+/* The trainer's device, as far as costs depend on it. */
+ep_device_info ep_trainer_device(const ep_trainer *trainer, const ep_backend_info *backend);
+
+/* All that a choice for the program depends on: the program, the device, and what runs it. what:
+ * the choice. */
+ep_cache_key ep_trainer_cache_key(const ep_trainer *trainer, const ep_backend_info *backend,
+                                  const char *what);
 
 bool ep_values_finite(const float *values, int64_t count);
 

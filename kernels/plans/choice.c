@@ -29,6 +29,11 @@ double ep_executor_usual_seconds(const ep_executor_profile *profile, const ep_pr
   return seconds;
 }
 
+double ep_executor_usual_cycles(const ep_executor_profile *profile, const ep_program *program,
+                                const ep_device_traits *device) {
+  return EP_GPU_CYCLES_PER_SECOND * ep_executor_usual_seconds(profile, program, device);
+}
+
 bool ep_executor_accepts_all(const ep_program *program, const ep_device_traits *device) {
   (void)program;
   (void)device;

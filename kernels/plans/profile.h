@@ -81,6 +81,10 @@ bool ep_executor_takes(const ep_executor_profile *const *profiles, int count, in
 double ep_executor_usual_seconds(const ep_executor_profile *profile, const ep_program *program,
                                  const ep_device_traits *device);
 
+/* The same as cycles of a GPU, for `cycles`. */
+double ep_executor_usual_cycles(const ep_executor_profile *profile, const ep_program *program,
+                                const ep_device_traits *device);
+
 /* `accepts` of an executor that runs every program whose words it knows. */
 bool ep_executor_accepts_all(const ep_program *program, const ep_device_traits *device);
 

@@ -78,10 +78,6 @@ struct results {
   std::vector<int32_t> errors;
 };
 
-float decay_of(const ep_program *program, int64_t offset) {
-  return offset < 0 ? 0 : ep_program_decay_at(program, offset);
-}
-
 ep_persistent_args args_of(const ep_case *test, const ep_persistent_plan &plan, results &out,
                            float *exchange, const float *rows,
                            std::vector<ep_optimizer_step> &updates) {
@@ -104,10 +100,7 @@ ep_persistent_args args_of(const ep_case *test, const ep_persistent_plan &plan, 
   args.optimizer = program->optimizer;
   args.loss_parameter = program->loss_parameter;
   args.label_smoothing = program->label_smoothing;
-  for (int i = 0; i < plan.stages_count; i++) {
-    args.decay[i][0] = decay_of(program, plan.stages[i].core->weight);
-    args.decay[i][1] = decay_of(program, plan.stages[i].core->bias);
-  }
+  ep_persistent_decays(program, &plan, args.decay);
   return args;
 }
 

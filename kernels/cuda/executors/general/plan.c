@@ -50,8 +50,7 @@ static void work(const ep_program *program, const ep_device_traits *device, int6
 /* By the usual costs: of those that take a program, the place in the table does not say who is the
  * fastest. */
 static double cycles(const ep_program *program, const ep_device_traits *device) {
-  return EP_GPU_CYCLES_PER_SECOND *
-         ep_executor_usual_seconds(&ep_cuda_general_profile, program, device);
+  return ep_executor_usual_cycles(&ep_cuda_general_profile, program, device);
 }
 
 static const ep_calibration_program programs[] = {

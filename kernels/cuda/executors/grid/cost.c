@@ -89,8 +89,8 @@ static double cycles(const ep_program *program, const ep_device_traits *device) 
   ep_grid_plan plan;
   const bool chained =
       ep_grid_plan_make(program, device->gpu.multiprocessors, &plan) && plan.args.chained;
-  return EP_GPU_CYCLES_PER_SECOND * (chained ? chained_share : 1) *
-         ep_executor_usual_seconds(&ep_cuda_grid_profile, program, device);
+  return (chained ? chained_share : 1) *
+         ep_executor_usual_cycles(&ep_cuda_grid_profile, program, device);
 }
 
 static const ep_calibration_program programs[] = {

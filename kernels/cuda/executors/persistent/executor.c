@@ -92,20 +92,12 @@ static ep_status exchange_clear(const persistent *self, int64_t first_step, ep_e
   return EP_OK;
 }
 
-static float decay_of(const ep_program *program, int64_t offset) {
-  return offset < 0 ? 0 : ep_program_decay_at(program, offset);
-}
-
 static ep_status persistent_run(void *state, const ep_cuda_segment *segment, ep_error *error) {
   persistent *self = state;
   const ep_program *program = self->network->program;
   ep_persistent_args given = {EP_CUDA_STEPS_OF(self->network, segment), .exchange = self->exchange,
                               .rows = self->rows};
-  for (int i = 0; i < self->plan.stages_count; i++) {
-    const ep_op *core = self->plan.stages[i].core;
-    given.decay[i][0] = decay_of(program, core->weight);
-    given.decay[i][1] = decay_of(program, core->bias);
-  }
+  ep_persistent_decays(program, &self->plan, given.decay);
   ep_status status = rows_copy(self, error);
   if (status == EP_OK) status = exchange_clear(self, segment->first_step, error);
   if (status != EP_OK) return status;

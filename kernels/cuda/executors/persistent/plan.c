@@ -62,9 +62,8 @@ static int weight_line(int outputs) {
   return line;
 }
 
-void ep_persistent_stage_cut(const ep_program *program, ep_persistent_plan *plan, int i) {
+void ep_persistent_stage_cut(ep_persistent_plan *plan, int i) {
   ep_persistent_stage *stage = &plan->stages[i];
-  (void)program;
   stage->slice = stage->sliced ? ep_persistent_parts(stage->out, plan->slices) : stage->out;
   if (!ep_persistent_is_linear(stage)) return;
   const ep_persistent_stage *before = i > 0 ? stage - 1 : NULL;
@@ -129,7 +128,7 @@ static double choice_try(const ep_program *program, ep_persistent_plan *plan, in
   stage->sliced = sliced;
   stage->back_by_all = of->back_by_all;
   if (i > 0) stage[-1].sliced = of->sliced_in;
-  ep_persistent_stage_cut(program, plan, i);
+  ep_persistent_stage_cut(plan, i);
   return ep_persistent_stage_cycles(program, plan, i) + stage_price(plan, stage, price);
 }
 
@@ -181,7 +180,7 @@ bool ep_persistent_modes_choose(const ep_program *program, ep_persistent_plan *p
     plan->stages[i].sliced = sliced;
     sliced = of->sliced_in;
   }
-  for (int i = 0; i < count; i++) ep_persistent_stage_cut(program, plan, i);
+  for (int i = 0; i < count; i++) ep_persistent_stage_cut(plan, i);
   plan->cycles = ep_persistent_step_cycles(program, plan);
   for (int i = 0; i < count; i++) plan->cycles += ep_persistent_stage_cycles(program, plan, i);
   return true;
@@ -298,6 +297,14 @@ bool ep_persistent_plan_make(const ep_program *program, const ep_gpu_traits *gpu
     slices_try(program, multiprocessors, &plan, out);
   }
   return out->cycles > 0;
+}
+
+void ep_persistent_decays(const ep_program *program, const ep_persistent_plan *plan,
+                          float decay[][2]) {
+  for (int i = 0; i < plan->stages_count; i++) {
+    decay[i][0] = ep_program_decay_at(program, plan->stages[i].core->weight);
+    decay[i][1] = ep_program_decay_at(program, plan->stages[i].core->bias);
+  }
 }
 
 /* --- the profile ----------------------------------------------------------------------------- */

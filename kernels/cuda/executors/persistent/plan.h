@@ -143,6 +143,10 @@ static inline bool ep_persistent_sums_back(const ep_persistent_plan *plan, int i
          plan->stages[i].mode == EP_PERSISTENT_COLUMN;
 }
 
+/* The weight decays of each stage's weight and bias, as args.h has them. decay: written. */
+void ep_persistent_decays(const ep_program *program, const ep_persistent_plan *plan,
+                          float decay[][2]);
+
 /* --- parts of it ----------------------------------------------------------------------------- */
 
 /* The program's ops as stages, into `plan`, whole. */
@@ -159,7 +163,7 @@ bool ep_persistent_memory_place(const ep_program *program, ep_persistent_plan *p
                                 ep_persistent_thrift thrift);
 
 /* What a block has of stage i with its modes, and how its products are tiled. */
-void ep_persistent_stage_cut(const ep_program *program, ep_persistent_plan *plan, int i);
+void ep_persistent_stage_cut(ep_persistent_plan *plan, int i);
 
 /* Cycles of the products, updates and exchanges of a stage. */
 double ep_persistent_stage_cycles(const ep_program *program, const ep_persistent_plan *plan, int i);

@@ -70,8 +70,7 @@ static bool accepts(const ep_program *program, const ep_device_traits *device) {
 static double cycles(const ep_program *program, const ep_device_traits *device) {
   const double few_multiprocessors = 4; /* what the usual costs do not tell */
   if (program->batch_size < FUSED_ROWS) return 0;
-  return EP_GPU_CYCLES_PER_SECOND * few_multiprocessors *
-         ep_executor_usual_seconds(&ep_cuda_resident_profile, program, device);
+  return few_multiprocessors * ep_executor_usual_cycles(&ep_cuda_resident_profile, program, device);
 }
 
 /* Multiply-adds of a row, one after the other, and what is as dear: one with fewer than four beside
