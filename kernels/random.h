@@ -108,19 +108,37 @@ EP_DEVICE_INLINE uint32_t ep_permutation_mix(uint32_t value, uint32_t key, uint3
   return (hash ^ hash >> 16) & ((UINT32_C(1) << bits) - 1);
 }
 
-/* Where element `index` (0 … n-1) of the shuffled order comes from. */
-EP_DEVICE_INLINE uint32_t ep_permutation_at(const ep_permutation *permutation, uint32_t index) {
-  uint32_t left_bits = permutation->left_bits, right_bits = permutation->right_bits;
-  uint32_t value = index;
-  do {
-    uint32_t left = value >> right_bits, right = value & ((UINT32_C(1) << right_bits) - 1);
-    for (uint32_t round = 0; round < permutation->rounds; round += 2) {
-      left ^= ep_permutation_mix(right, permutation->key[round], left_bits);
-      right ^= ep_permutation_mix(left, permutation->key[round + 1], right_bits);
+/* Where each of `count` elements (0 … n-1) of the shuffled order comes from, in place. count: up to
+ * EP_SHUFFLE_TOGETHER; their rounds do not wait for each other. */
+enum { EP_SHUFFLE_TOGETHER = 4 };
+EP_DEVICE_INLINE void ep_permutation_each(const ep_permutation *permutation, uint32_t *index,
+                                          int count) {
+  const uint32_t left_bits = permutation->left_bits, right_bits = permutation->right_bits;
+  uint32_t left[EP_SHUFFLE_TOGETHER], right[EP_SHUFFLE_TOGETHER];
+  int walks = (1 << count) - 1; /* a bit for each that is not there yet */
+  while (walks) {
+    for (int i = 0; i < count; i++) {
+      left[i] = index[i] >> right_bits;
+      right[i] = index[i] & ((UINT32_C(1) << right_bits) - 1);
     }
-    value = left << right_bits | right;
-  } while (value >= permutation->n);
-  return value;
+    for (uint32_t round = 0; round < permutation->rounds; round += 2) {
+      const uint32_t first = permutation->key[round], second = permutation->key[round + 1];
+      for (int i = 0; i < count; i++) {
+        left[i] ^= ep_permutation_mix(right[i], first, left_bits);
+        right[i] ^= ep_permutation_mix(left[i], second, right_bits);
+      }
+    }
+    for (int i = 0; i < count; i++) {
+      if (walks >> i & 1) index[i] = left[i] << right_bits | right[i];
+      if (index[i] < permutation->n) walks &= ~(1 << i);
+    }
+  }
+}
+
+/* Where element `index` comes from. */
+EP_DEVICE_INLINE uint32_t ep_permutation_at(const ep_permutation *permutation, uint32_t index) {
+  ep_permutation_each(permutation, &index, 1);
+  return index;
 }
 
 #endif

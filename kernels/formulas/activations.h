@@ -33,7 +33,7 @@ EP_DEVICE_INLINE ep_real ep_tanh_derivative(ep_real y) {
 
 /* 1 / (1 + e^-x); its derivative from y = sigmoid x. Where e^-x overflows, 1 / infinity is 0. */
 EP_DEVICE_INLINE ep_real ep_sigmoid(ep_real x) {
-  return 1 / (1 + exp(-x));
+  return ep_quotient(1, 1 + exp(-x));
 }
 EP_DEVICE_INLINE ep_real ep_sigmoid_derivative(ep_real y) {
   return y * (1 - y);
@@ -69,7 +69,7 @@ EP_DEVICE_INLINE ep_real ep_elu_derivative(ep_real x, ep_real alpha) {
 
 /* x * sigmoid(x) */
 EP_DEVICE_INLINE ep_real ep_silu(ep_real x) {
-  return x / (1 + exp(-x));
+  return ep_quotient(x, 1 + exp(-x));
 }
 /* s * (1 + x * (1 - s)), s = sigmoid(x) */
 EP_DEVICE_INLINE ep_real ep_silu_derivative(ep_real x) {
@@ -90,13 +90,13 @@ EP_DEVICE_INLINE ep_real ep_softplus_derivative(ep_real x, ep_real beta, ep_real
 EP_DEVICE_INLINE ep_real ep_mish(ep_real x) {
   if (x > 20) return x;
   ep_real e = exp(x), n = e * (e + 2);
-  return x * (n / (n + 2));
+  return x * ep_quotient(n, n + 2);
 }
 /* n / (n + 2) + x * 4 e^x (e^x + 1) / (n + 2)^2 */
 EP_DEVICE_INLINE ep_real ep_mish_derivative(ep_real x) {
   if (x > 20) return 1;
   ep_real e = exp(x), n = e * (e + 2), whole = n + 2;
-  return n / whole + x * (4 * e * (e + 1) / (whole * whole));
+  return ep_quotient(n, whole) + x * ep_quotient(4 * e * (e + 1), whole * whole);
 }
 
 /* x min(max(x + 3, 0), 6) / 6; its derivative at -3 is 0, at 3 it is 1. */

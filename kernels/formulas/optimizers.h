@@ -17,26 +17,6 @@ typedef struct {
   ep_real rest2; /* 1 - beta2; rmsprop: 1 - alpha */
 } ep_optimizer_step;
 
-/* A GPU has a root and a quotient of float32 to two units of the last place, each one instruction;
- * exact ones branch where a number is next to 0, as a gradient's means are that decay. */
-EP_DEVICE_INLINE ep_real ep_root(ep_real x) {
-#ifdef __CUDA_ARCH__
-  float root;
-  asm("sqrt.approx.f32 %0, %1;" : "=f"(root) : "f"(x));
-  return root;
-#else
-  return sqrt(x);
-#endif
-}
-
-EP_DEVICE_INLINE ep_real ep_quotient(ep_real a, ep_real b) {
-#ifdef __CUDA_ARCH__
-  return __fdividef(a, b);
-#else
-  return a / b;
-#endif
-}
-
 /* What clip_norm multiplies all gradients by, given their norm (torch.nn.utils.clip_grad_norm_):
  * at most 1. A norm that is NaN makes all NaN. */
 EP_DEVICE_INLINE ep_real ep_clip_scale(const ep_optimizer *optimizer, double norm) {

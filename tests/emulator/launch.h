@@ -35,6 +35,7 @@ struct launch_thread {
   void *operands;
   bool arrived;                    /* at the cluster's barrier, and has not waited there */
   unsigned phase;                  /* of the cluster's barrier, when it arrived */
+  unsigned barrier;                /* of the block, that it waits at */
   unsigned groups;                 /* of copies, committed so far */
   std::vector<launch_copy> copies; /* by group */
 };
@@ -54,13 +55,19 @@ struct launch_warp {
 
 struct launch_cluster;
 
+/* A barrier of a block. */
+struct launch_barrier {
+  unsigned threads, arrived; /* that it waits for, while any have; that have */
+  int votes, counted;        /* of the barrier that fills, and of the last one */
+};
+
 struct launch_block {
   unsigned number;
   char *memory; /* shared */
   launch_cluster *cluster;
   launch_warp *warps;
-  unsigned arrived, exited; /* threads */
-  int votes, counted;       /* of the barrier that fills, and of the last one */
+  unsigned exited; /* threads */
+  launch_barrier barriers[EMULATOR_BARRIERS];
 };
 
 struct launch_cluster {

@@ -125,9 +125,14 @@ bool steps_run(const ep_case *test, const ep_persistent_plan &plan, void *opened
   const vectors exchange(plan.exchange_words), rows(rows_of(test, plan));
   std::vector<ep_optimizer_step> updates;
   ep_persistent_args args = args_of(test, plan, out, exchange.data(), rows.data(), updates);
-  for (int64_t step = first; step < first + 2; step++)
-    memset(args.exchange + step % 2 * plan.exchange_half, ep_persistent_missing_byte(step),
-           static_cast<size_t>(plan.exchange_half) * sizeof(float));
+  std::vector<int32_t> places(static_cast<size_t>(plan.slices) *
+                              static_cast<size_t>(plan.vector_words));
+  ep_persistent_places(&test->program, &plan, places.data());
+  args.places = places.data();
+  ep_persistent_fill fills[EP_PERSISTENT_FILLS];
+  ep_persistent_fills(&plan, first, fills);
+  for (const ep_persistent_fill &fill : fills)
+    memset(args.exchange + fill.at, fill.byte, static_cast<size_t>(fill.words) * sizeof(float));
   args.first_step = first;
   args.steps = steps;
   if (args.lr_count > 1) args.lr += first;
@@ -136,7 +141,7 @@ bool steps_run(const ep_case *test, const ep_persistent_plan &plan, void *opened
   args.errors += first;
   auto kernel = reinterpret_cast<void (*)(ep_persistent_args)>(dlsym(opened, "persistent"));
   const emulator_launch launch = {plan.groups * plan.slices,
-                                  plan.warps * 32,
+                                  ep_persistent_warps(&plan) * 32,
                                   0,
                                   static_cast<size_t>(plan.memory_words) * sizeof(float),
                                   static_cast<unsigned>(test->program.seed + first),
@@ -196,9 +201,9 @@ bool results_agree(const ep_case *test, const results &actual, const ep_run &exp
 
 void shape_print(const ep_case *test, const ep_persistent_plan &plan) {
   static const char *const modes[] = {"whole", "column", "row", "row to all", "row gathered"};
-  printf("optimizer %d, loss %d, %d groups of %d rows, %d slices, %d warps:",
+  printf("optimizer %d, loss %d, %d groups of %d times %d rows, %d slices, %d warps:",
          static_cast<int>(test->program.optimizer.type), static_cast<int>(test->program.loss),
-         plan.groups, plan.rows, plan.slices, plan.warps);
+         plan.groups, plan.micro_batches, plan.rows, plan.slices, plan.warps);
   for (int i = 0; i < plan.stages_count; i++)
     printf(" %d %s%s", plan.stages[i].out,
            ep_persistent_is_linear(&plan.stages[i]) ? modes[plan.stages[i].mode] : "norm",
@@ -246,9 +251,13 @@ bool net_try(uint64_t number) {
   const std::string name = std::to_string(number);
   if (good && ep_persistent_plan_make(&test->program, &gpu, &plan))
     good = plan_try(test, plan, expected, tolerance, name);
-  const int groups = 1 + static_cast<int>(number / 2 % 3),
-            slices = 1 + static_cast<int>(number % 4);
-  if (good && ep_persistent_plan_shape(&test->program, &gpu, groups, slices, 8, number % 4, &plan))
+  const ep_persistent_shape whole = {1 + static_cast<int>(number / 2 % 3), 1,
+                                     1 + static_cast<int>(number % 4), 8};
+  ep_persistent_shape cut = whole;
+  cut.micro_batches = 1 + static_cast<int>(number / 3 % 3);
+  const unsigned variant = number % 4;
+  if (good && (ep_persistent_plan_shape(&test->program, &gpu, &cut, variant, &plan) ||
+               ep_persistent_plan_shape(&test->program, &gpu, &whole, variant, &plan)))
     good = plan_try(test, plan, expected, tolerance, name + "-shape");
   ep_run_deinit(&expected);
   if (opened.backend) reference.ops->close(opened.backend);

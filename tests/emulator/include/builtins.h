@@ -57,16 +57,16 @@ EMULATOR_VECTORS(unsigned, uint)
 /* --- collectives ----------------------------------------------------------------------------- */
 
 static inline void __syncthreads(EMULATOR_SITE) {
-  emulator_barrier(false, site);
+  emulator_barrier(0, blockDim.x, false, site);
 }
 static inline int __syncthreads_count(int predicate, EMULATOR_SITE) {
-  return emulator_barrier(predicate != 0, site);
+  return emulator_barrier(0, blockDim.x, predicate != 0, site);
 }
 static inline int __syncthreads_and(int predicate, EMULATOR_SITE) {
-  return emulator_barrier(predicate != 0, site) == (int)blockDim.x;
+  return emulator_barrier(0, blockDim.x, predicate != 0, site) == (int)blockDim.x;
 }
 static inline int __syncthreads_or(int predicate, EMULATOR_SITE) {
-  return emulator_barrier(predicate != 0, site) != 0;
+  return emulator_barrier(0, blockDim.x, predicate != 0, site) != 0;
 }
 static inline void __syncwarp(unsigned mask = 0xffffffffu, EMULATOR_SITE) {
   emulator_meet(EMULATOR_SYNCWARP, mask, nullptr, site);

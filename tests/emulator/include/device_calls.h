@@ -65,8 +65,10 @@ void emulator_meet(emulator_collective kind, unsigned mask, void *operands, emul
 
 /* --- barriers and polling -------------------------------------------------------------------- */
 
-/* __syncthreads. Returns for how many threads of the block `predicate` was true. */
-int emulator_barrier(bool predicate, emulator_site site);
+/* Barrier `number` of a block, of so many threads; 0: __syncthreads, of all. Returns for how many
+ * of them `predicate` was true. */
+constexpr unsigned EMULATOR_BARRIERS = 16;
+int emulator_barrier(unsigned number, unsigned threads, bool predicate, emulator_site site);
 void emulator_cluster_arrive(emulator_site site);
 void emulator_cluster_wait(emulator_site site);
 

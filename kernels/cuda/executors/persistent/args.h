@@ -7,13 +7,25 @@
 
 enum { EP_PERSISTENT_STAGES_MAX = 40 };
 
+/* What a word of a slice's segments is: the parameter of that number, times EP_PERSISTENT_PLACE,
+ * and whether the training changes it, and whether this slice is the one that brings it back; or
+ * none, which is always 0 or 1. */
+enum {
+  EP_PERSISTENT_PLACE_TRAINS = 1,
+  EP_PERSISTENT_PLACE_STORES = 2,
+  EP_PERSISTENT_PLACE = 4,
+  EP_PERSISTENT_PLACE_OF_ZERO = -1,
+  EP_PERSISTENT_PLACE_OF_ONE = -2
+};
+
 typedef struct {
   int64_t first_step, steps;
-  const float *rows; /* [train_rows, plan.row_words]: x, zeros, at plan.targets y, zeros */
-  float *parameters; /* [parameters + buffers] */
-  float *state;      /* [slots, parameters] */
-  float *exchange;   /* [plan.exchange_words] of tagged words (tagged.cuh), none of them there */
-  const float *lr;   /* [lr_count]: 1 or steps */
+  const float *rows;     /* [train_rows, plan.row_words]: x, zeros, at plan.targets y, zeros */
+  const int32_t *places; /* [slices, plan.vector_words], see below */
+  float *parameters;     /* [parameters + buffers] */
+  float *state;          /* [slots, parameters] */
+  float *exchange; /* [plan.exchange_words] of tagged words (tagged.cuh), none of them there */
+  const float *lr; /* [lr_count]: 1 or steps */
   int64_t lr_count;
   const ep_optimizer_step *update; /* [steps]; NULL where a step's rates are its lr alone */
   float *loss;                     /* [steps], written */

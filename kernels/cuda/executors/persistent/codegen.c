@@ -6,31 +6,14 @@
 
 /* --- constants ------------------------------------------------------------------------------- */
 
-/* Whether all words that groups exchange are trained: no tensor is frozen, none is missing, and no
- * slice has less than another. */
-static bool all_train(const ep_program *program, const ep_persistent_plan *plan) {
-  bool all = true;
-  for (int g = 0; g < program->groups_count; g++) all = all && !program->groups[g].frozen;
-  int64_t parameters = 0;
-  for (int i = 0; i < plan->stages_count; i++) {
-    const ep_persistent_stage *stage = &plan->stages[i];
-    const bool linear = ep_persistent_is_linear(stage);
-    const int shares = stage->sliced || ep_persistent_takes_slice(stage) ? plan->slices : 1;
-    all = all && stage->core->weight >= 0 && shares == 1;
-    parameters += linear ? (int64_t)stage->in * stage->out : stage->out;
-    parameters += stage->core->bias >= 0 ? stage->out : 0;
-  }
-  return all && parameters == (int64_t)plan->chunk * plan->groups;
-}
-
-static void plan_write(ep_cuda_codegen *codegen, const ep_program *program,
-                       const ep_persistent_plan *plan) {
+static void plan_write(ep_cuda_codegen *codegen, const ep_persistent_plan *plan) {
   const struct {
     const char *name;
     int64_t value;
   } numbers[] = {{"GROUPS", plan->groups},
                  {"SLICES", plan->slices},
                  {"WARPS", plan->warps},
+                 {"MICRO_BATCHES", plan->micro_batches},
                  {"ROWS", plan->rows},
                  {"LINE", plan->row_line},
                  {"INPUT", plan->input},
@@ -39,7 +22,7 @@ static void plan_write(ep_cuda_codegen *codegen, const ep_program *program,
                  {"INPUT_LINE", plan->input_line},
                  {"TARGETS_AT", plan->targets},
                  {"ORDER", plan->order},
-                 {"PERMUTATIONS", plan->permutations},
+                 {"PERMUTATION", plan->permutation},
                  {"METRICS", plan->metrics},
                  {"GRADIENT", plan->gradient},
                  {"SCRATCH", plan->scratch},
@@ -48,15 +31,16 @@ static void plan_write(ep_cuda_codegen *codegen, const ep_program *program,
                  {"VECTOR_WORDS", plan->vector_words},
                  {"GIVEN_GRADIENTS", plan->given_gradients},
                  {"GIVEN_WORDS", plan->given_words},
-                 {"EXCHANGE_HALF", plan->exchange_half},
-                 {"GIVEN_METRICS", 2 * plan->exchange_half},
+                 {"ROWS_HALF", plan->rows_half},
+                 {"WORDS_HALF", plan->words_half},
+                 {"GIVEN_METRICS", 2 * (plan->rows_half + plan->words_half)},
                  {"REPORTERS", plan->reporters},
                  {"STATE_WORDS", plan->state_words}};
   const bool idles = plan->idle_stage >= 0;
   for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
     ep_cuda_codegen_number(codegen, numbers[i].name, numbers[i].value);
   ep_cuda_codegen_flag(codegen, "LOSS_IS_SLICED", plan->stages[plan->stages_count - 1].sliced);
-  ep_cuda_codegen_flag(codegen, "ALL_TRAIN", all_train(program, plan));
+  ep_cuda_codegen_flag(codegen, "HELPED", plan->helper);
   ep_cuda_codegen_flag(codegen, "IDLES_BETWEEN", !idles && plan->groups == 1);
   ep_cuda_codegen_flag(codegen, "IDLES_AT_UPDATE", !idles && plan->groups > 1);
 }
@@ -156,9 +140,6 @@ static void places_write(FILE *out, const ep_persistent_plan *plan, int i) {
   number_write(out, "BIAS", stage->segment + stage->bias_word);
   number_write(out, "BIAS_WORD", stage->bias_word);
   number_write(out, "SEGMENT_WORDS", stage->segment_words);
-  number_write(out, "DENSE", stage->dense);
-  number_write(out, "DENSE_BIAS", stage->dense_bias);
-  number_write(out, "DENSE_END", stage->dense_end);
   number_write(out, "STATE", stage->state);
   number_write(out, "X", !before ? -1 : takes_slice ? before->value : before->full_value);
   number_write(out, "VALUE", stage->value);
@@ -217,7 +198,6 @@ static void shape_write(FILE *out, const ep_program *program, const ep_persisten
   flag_write(out, "IS_IN_PLACE", stage->in_place);
   flag_write(out, "HAS_BIAS", linear && core->bias >= 0);
   flag_write(out, "HAS_RUNNING", core->type == EP_LAYER_BATCH_NORM && core->running >= 0);
-  flag_write(out, "GIVES_BIAS", !linear || core->bias >= 0);
   flag_write(out, "WEIGHT_TRAINS", trains(program, core->weight));
   flag_write(out, "BIAS_TRAINS", trains(program, core->bias));
   flag_write(out, "SLICED", stage->sliced);
@@ -271,7 +251,7 @@ char *ep_persistent_codegen(const ep_program *program, const ep_persistent_plan 
   ep_cuda_codegen codegen;
   if (!ep_cuda_codegen_begin(&codegen, program)) return NULL;
   ep_cuda_codegen_dense(&codegen, program);
-  plan_write(&codegen, program, plan);
+  plan_write(&codegen, plan);
   stages_write(codegen.out, program, plan);
   return ep_cuda_codegen_end(&codegen);
 }

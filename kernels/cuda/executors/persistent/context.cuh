@@ -6,16 +6,28 @@
 #include "kernels/cuda/device/constants.cuh"
 #include "kernels/cuda/device/dynamic_memory.cuh"
 #include "kernels/cuda/device/mma.cuh"
+#include "kernels/cuda/device/named_barrier.cuh"
 #include "kernels/cuda/device/tagged.cuh"
 #include "kernels/cuda/executors/persistent/args.h"
 #include "kernels/formulas/dropout.h"
 
 typedef ep_persistent_args args;
 
-constexpr int THREADS = WARPS * WARP, BLOCKS = GROUPS * SLICES;
+/* Those that compute. HELPED: a warp more prepares what the next micro-batches take. */
+constexpr int THREADS = WARPS * WARP, BLOCK_THREADS = THREADS + (HELPED ? WARP : 0);
+constexpr int BLOCKS = GROUPS * SLICES;
 constexpr bool ROWS_ALL_VALID =
-    GROUPS * ROWS == BATCH_ROWS && TRAIN_ROWS == STEPS_PER_EPOCH * BATCH_ROWS;
-constexpr bool ROWS_STAY = STEPS_PER_EPOCH == 1; /* each step has the same rows */
+    GROUPS * MICRO_BATCHES * ROWS == BATCH_ROWS && TRAIN_ROWS == STEPS_PER_EPOCH * BATCH_ROWS;
+/* Each micro-batch has the same rows. */
+constexpr bool ROWS_STAY = STEPS_PER_EPOCH == 1 && MICRO_BATCHES == 1;
+
+/* The barrier of the threads that compute. */
+static __device__ __forceinline__ void block_sync() {
+  if constexpr (HELPED)
+    named_barrier_sync<THREADS>(1);
+  else
+    __syncthreads();
+}
 
 /* What a block has of a tensor's `count` values, cut into slices of `each`. */
 static __device__ __forceinline__ int part_of(int count, int each, int number) {
@@ -30,26 +42,66 @@ static __device__ __forceinline__ float4 untagged(const float4 &v) {
   return make_float4(untagged(v.x), untagged(v.y), untagged(v.z), untagged(v.w));
 }
 
+/* Of the exchanges of a micro-batch, or of a step, by its number in the training. */
+static __device__ __forceinline__ unsigned tag_of(long long number) {
+  return (unsigned)(number >> 1 & 1) ^ 1;
+}
+
+/* Tagged words of a micro-batch, or of a step. */
+struct exchange {
+  float *words;
+  unsigned tag;
+
+  /* Stores at word `at`. */
+  __device__ __forceinline__ float tagged(float value) const {
+    return __uint_as_float(__float_as_uint(untagged(value)) | tag);
+  }
+  __device__ __forceinline__ void give(int at, const float (&value)[2]) const {
+    tagged_store2(words + at, make_float2(tagged(value[0]), tagged(value[1])));
+  }
+  __device__ __forceinline__ void give(int at, const float (&value)[1]) const {
+    tagged_store1(words + at, tagged(value[0]));
+  }
+  /* asked: which of the words, a bit each. */
+  __device__ __forceinline__ unsigned is_missing(const float4 &v, unsigned asked) const {
+    return (((__float_as_uint(v.x) ^ tag) & asked) | ((__float_as_uint(v.y) ^ tag) & asked >> 1) |
+            ((__float_as_uint(v.z) ^ tag) & asked >> 2) |
+            ((__float_as_uint(v.w) ^ tag) & asked >> 3)) &
+           1u;
+  }
+  __device__ __forceinline__ unsigned is_missing(const float2 &v) const {
+    return ((__float_as_uint(v.x) ^ tag) | (__float_as_uint(v.y) ^ tag)) & 1u;
+  }
+};
+
 struct context {
   const args &s;
   ep_optimizer optimizer;
   ep_optimizer_step update; /* this step's rates */
   int thread, lane, warp;
   int group, slice; /* the block's: of rows, of features */
-  int parity;       /* of the step, counted from the launch's first */
+  int micro_batch;  /* of the step */
+  int parity;       /* of the micro-batch, counted over the training */
   int rows;         /* of the step's batch */
   long long step;   /* of the training */
   long long epoch;
   int number;         /* of the step, in its epoch */
-  unsigned tag;       /* of this step's exchanges */
-  float *exchange;    /* this step's half */
+  exchange of_rows;   /* this micro-batch's: values and gradients of rows */
+  exchange of_words;  /* this step's: gradients by parameters, and the parameters */
   float scale;        /* of the loss's gradients */
   float loss, misses; /* sums of what this thread has seen in this step */
 
-  __device__ __forceinline__ bool is_valid(int row) const {
-    return ROWS_ALL_VALID || group * ROWS + row < rows;
+  /* The number in the batch of the first row of this block's. */
+  __device__ __forceinline__ int first_row() const {
+    return (group * MICRO_BATCHES + micro_batch) * ROWS;
   }
-  /* Where this step's rows lie. */
+  __device__ __forceinline__ bool is_valid(int row) const {
+    return ROWS_ALL_VALID || first_row() + row < rows;
+  }
+  __device__ __forceinline__ bool is_last_micro_batch() const {
+    return MICRO_BATCHES == 1 || micro_batch == MICRO_BATCHES - 1;
+  }
+  /* Where this micro-batch's rows lie. */
   __device__ __forceinline__ float *input() const {
     return memory + INPUT + (INPUT_BUFFERS > 1 ? parity * ROWS * INPUT_LINE : 0);
   }
@@ -64,31 +116,7 @@ struct context {
   template <class S> __device__ __forceinline__ int first() const {
     return S::SLICED ? slice * S::SLICE : 0;
   }
-
-  /* Stores of tagged words, `at` words into this step's exchanges. */
-  __device__ __forceinline__ float tagged(float value) const {
-    return __uint_as_float(__float_as_uint(untagged(value)) | tag);
-  }
-  __device__ __forceinline__ void give(int at, const float (&value)[2]) const {
-    tagged_store2(exchange + at, make_float2(tagged(value[0]), tagged(value[1])));
-  }
-  __device__ __forceinline__ void give(int at, const float (&value)[1]) const {
-    tagged_store1(exchange + at, tagged(value[0]));
-  }
-  __device__ __forceinline__ unsigned is_missing(const float4 &v) const {
-    return ((__float_as_uint(v.x) ^ tag) | (__float_as_uint(v.y) ^ tag) |
-            (__float_as_uint(v.z) ^ tag) | (__float_as_uint(v.w) ^ tag)) &
-           1u;
-  }
-  __device__ __forceinline__ unsigned is_missing(const float2 &v) const {
-    return ((__float_as_uint(v.x) ^ tag) | (__float_as_uint(v.y) ^ tag)) & 1u;
-  }
 };
-
-/* Of the exchanges of a step of the training. */
-static __device__ __forceinline__ unsigned tag_of(long long step) {
-  return (unsigned)(step >> 1 & 1) ^ 1;
-}
 
 constexpr int divide_up(int count, int each) {
   return (count + each - 1) / each;

@@ -1,18 +1,21 @@
 /* exchange.cuh: reading what other blocks gave, for cuda/persistent: each word is polled until it
- * has the tag of this step (tagged.cuh). All threads of a block call. */
+ * has the exchange's tag (tagged.cuh). All threads of a block that compute call. */
 #ifndef EP_KERNELS_CUDA_EXECUTORS_PERSISTENT_EXCHANGE_CUH
 #define EP_KERNELS_CUDA_EXECUTORS_PERSISTENT_EXCHANGE_CUH
 
 #include "kernels/cuda/executors/persistent/context.cuh"
 
-constexpr int LOADS = 8; /* of four words that a thread has under way */
+constexpr int LOADS = 4; /* of four words that a thread has under way */
+constexpr unsigned ALL_WORDS = 15;
 
-/* Vectors number first, first + every, … of those that are `stride` words apart, COUNT of them as
- * far as they are below `end`, without their tags. */
+/* From word `at` on: vectors number first, first + every, … of those that are `stride` words apart,
+ * COUNT of them as far as they are below `end`, without their tags. asked: which words of a vector,
+ * a bit each. */
 template <int COUNT>
-static __device__ __forceinline__ void vectors_wait(const context &c, const float *from, int first,
+static __device__ __forceinline__ void vectors_wait(const exchange &given, int at, int first,
                                                     int every, int end, long long stride,
-                                                    float4 (&to)[COUNT]) {
+                                                    unsigned asked, float4 (&to)[COUNT]) {
+  const float *from = given.words + at;
   for (int turns = 0;; tagged_poll(turns)) {
     unsigned missing = 0;
 #pragma unroll
@@ -20,7 +23,7 @@ static __device__ __forceinline__ void vectors_wait(const context &c, const floa
       if (first + i * every < end) to[i] = tagged_load4(from + (first + i * every) * stride);
 #pragma unroll
     for (int i = 0; i < COUNT; i++)
-      if (first + i * every < end) missing |= c.is_missing(to[i]);
+      if (first + i * every < end) missing |= given.is_missing(to[i], asked);
     if (!missing) break;
   }
 #pragma unroll
@@ -29,12 +32,13 @@ static __device__ __forceinline__ void vectors_wait(const context &c, const floa
 
 /* All-gather: VECTORS vectors of four words; take(vector, value). */
 template <int VECTORS, class TAKE>
-static __device__ __forceinline__ void gather(const context &c, const float *from, TAKE take) {
+static __device__ __forceinline__ void gather(const context &c, const exchange &given, int at,
+                                              TAKE take) {
   constexpr int EACH = divide_up(VECTORS, THREADS), COUNT = EACH < LOADS ? EACH : LOADS;
 #pragma unroll 1
   for (int first = c.thread; first < VECTORS; first += THREADS * COUNT) {
     float4 value[COUNT];
-    vectors_wait<COUNT>(c, from, first, THREADS, VECTORS, 4, value);
+    vectors_wait<COUNT>(given, at, first, THREADS, VECTORS, 4, ALL_WORDS, value);
 #pragma unroll
     for (int i = 0; i < COUNT; i++)
       if (first + i * THREADS < VECTORS) take(first + i * THREADS, value[i]);
@@ -64,12 +68,20 @@ template <int WORDS> static __device__ __forceinline__ int reduced_word(const co
   return (c.thread + i / 4 * THREADS) * 4 + i % 4;
 }
 
+/* Vectors that a thread sums up the sources of, or some of them; number i of these. */
+template <int WORDS> constexpr int polled_vectors() {
+  return reduction<WORDS>::SPLIT ? 1 : divide_up(WORDS / 4, THREADS);
+}
+template <int WORDS> static __device__ __forceinline__ int polled_vector(const context &c, int i) {
+  return reduction<WORDS>::SPLIT ? c.thread % reduction<WORDS>::VECTORS : c.thread + i * THREADS;
+}
+
 /* Reduce-scatter: the sums, over SOURCES sources that are STRIDE words apart, of `words` of WORDS
  * words, in a fixed order; take(number of the thread's pair, word, sums of words `word` and word +
- * 1): reduced_word says which. */
-template <int SOURCES, int WORDS, int STRIDE, class TAKE>
-static __device__ __forceinline__ void reduce(const context &c, const float *from, int words,
-                                              TAKE take) {
+ * 1): reduced_word says which. asked(i): which words of its vector i are given, a bit each. */
+template <int SOURCES, int WORDS, int STRIDE, class ASKED, class TAKE>
+static __device__ __forceinline__ void reduce(const context &c, const exchange &given, int at,
+                                              int words, ASKED asked, TAKE take) {
   using OF = reduction<WORDS>;
   if constexpr (OF::SPLIT) {
     constexpr int EACH = divide_up(SOURCES, OF::PARTS), COUNT = EACH < LOADS ? EACH : LOADS;
@@ -79,8 +91,8 @@ static __device__ __forceinline__ void reduce(const context &c, const float *fro
 #pragma unroll 1
       for (int first = 0; first < EACH; first += COUNT) {
         float4 value[COUNT];
-        vectors_wait<COUNT>(c, from + vector * 4, part + first * OF::PARTS, OF::PARTS, SOURCES,
-                            STRIDE, value);
+        vectors_wait<COUNT>(given, at + vector * 4, part + first * OF::PARTS, OF::PARTS, SOURCES,
+                            STRIDE, asked(0), value);
 #pragma unroll
         for (int i = 0; i < COUNT; i++)
           if (part + (first + i) * OF::PARTS < SOURCES) add(sum, value[i]);
@@ -96,7 +108,7 @@ static __device__ __forceinline__ void reduce(const context &c, const float *fro
     } else {
       scratch[part * OF::VECTORS + vector] = sum;
     }
-    __syncthreads();
+    block_sync();
 #pragma unroll
     for (int i = 0; i < divide_up(WORDS / 2, THREADS); i++) {
       const int word = (c.thread + i * THREADS) * 2;
@@ -120,7 +132,7 @@ static __device__ __forceinline__ void reduce(const context &c, const float *fro
 #pragma unroll 1
       for (int first = 0; first < SOURCES; first += COUNT) {
         float4 value[COUNT];
-        vectors_wait<COUNT>(c, from + word, first, 1, SOURCES, STRIDE, value);
+        vectors_wait<COUNT>(given, at + word, first, 1, SOURCES, STRIDE, asked(j), value);
 #pragma unroll
         for (int i = 0; i < COUNT; i++)
           if (first + i < SOURCES) add(sum, value[i]);
@@ -130,6 +142,14 @@ static __device__ __forceinline__ void reduce(const context &c, const float *fro
       if (word + 2 < words) take(2 * j + 1, word + 2, upper);
     }
   }
+}
+
+/* The same where all words are given. */
+template <int SOURCES, int WORDS, int STRIDE, class TAKE>
+static __device__ __forceinline__ void reduce(const context &c, const exchange &given, int at,
+                                              int words, TAKE take) {
+  reduce<SOURCES, WORDS, STRIDE>(
+      c, given, at, words, [](int) { return ALL_WORDS; }, take);
 }
 
 #endif

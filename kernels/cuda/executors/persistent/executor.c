@@ -11,13 +11,14 @@ typedef struct {
   ep_cuda_launch launch;
   float *exchange; /* device [plan.exchange_words] */
   float *rows;     /* device [train_rows, plan.row_words] */
+  int32_t *places; /* device [plan.slices, plan.vector_words] */
   int64_t loads;   /* of the network, when these were copied */
 } persistent;
 
 static ep_status kernel_prepare(persistent *self, ep_error *error) {
   const ep_persistent_plan *plan = &self->plan;
   self->launch = (ep_cuda_launch){.blocks = plan->groups * plan->slices,
-                                  .threads = plan->warps * EP_GPU_WARP,
+                                  .threads = ep_persistent_warps(plan) * EP_GPU_WARP,
                                   .shared_bytes = plan->memory_words * (int64_t)sizeof(float),
                                   .cooperative = plan->groups * plan->slices > 1};
   return ep_cuda_launch_compile(
@@ -30,6 +31,17 @@ static void persistent_destroy(void *state) {
   if (!self) return;
   ep_cuda_launch_deinit(&self->launch);
   free(self);
+}
+
+static ep_status places_bring(persistent *self, ep_error *error) {
+  const int64_t count = (int64_t)self->plan.slices * self->plan.vector_words;
+  int32_t *places = malloc((size_t)count * sizeof *places);
+  if (!places) return ep_fail(error, EP_NO_MEMORY, "no memory for an instance");
+  ep_persistent_places(self->network->program, &self->plan, places);
+  const ep_status status = ep_cuda_memory_take_copy(&self->network->memory, &self->places, places,
+                                                    count, sizeof *places, error);
+  free(places);
+  return status;
 }
 
 static ep_status persistent_create(ep_cuda_network *network, void **out, ep_error *error) {
@@ -47,6 +59,7 @@ static ep_status persistent_create(ep_cuda_network *network, void **out, ep_erro
   if (status == EP_OK)
     status = ep_cuda_memory_take(&network->memory, &self->rows, network->program->train_rows,
                                  self->plan.row_words, sizeof(float), error);
+  if (status == EP_OK) status = places_bring(self, error);
   if (status == EP_OK) status = kernel_prepare(self, error);
   if (status != EP_OK) {
     persistent_destroy(self);
@@ -80,15 +93,12 @@ static ep_status rows_copy(persistent *self, ep_error *error) {
 
 /* Nothing of the exchange has arrived. */
 static ep_status exchange_clear(const persistent *self, int64_t first_step, ep_error *error) {
-  const size_t half = (size_t)self->plan.exchange_half * sizeof(float);
-  const size_t all = (size_t)self->plan.exchange_words * sizeof(float);
-  char *exchange = (char *)self->exchange;
-  for (int64_t step = first_step; step < first_step + 2; step++)
-    EP_CUDA_TRY(cudaMemsetAsync(exchange + step % 2 * (int64_t)half,
-                                ep_persistent_missing_byte(step), half, self->network->stream),
+  ep_persistent_fill fills[EP_PERSISTENT_FILLS];
+  ep_persistent_fills(&self->plan, first_step, fills);
+  for (int i = 0; i < EP_PERSISTENT_FILLS; i++)
+    EP_CUDA_TRY(cudaMemsetAsync(self->exchange + fills[i].at, fills[i].byte,
+                                (size_t)fills[i].words * sizeof(float), self->network->stream),
                 "clearing the exchange");
-  EP_CUDA_TRY(cudaMemsetAsync(exchange + 2 * half, 0, all - 2 * half, self->network->stream),
-              "clearing the exchange");
   return EP_OK;
 }
 
@@ -96,7 +106,7 @@ static ep_status persistent_run(void *state, const ep_cuda_segment *segment, ep_
   persistent *self = state;
   const ep_program *program = self->network->program;
   ep_persistent_args given = {EP_CUDA_STEPS_OF(self->network, segment), .exchange = self->exchange,
-                              .rows = self->rows};
+                              .rows = self->rows, .places = self->places};
   ep_persistent_decays(program, &self->plan, given.decay);
   ep_status status = rows_copy(self, error);
   if (status == EP_OK) status = exchange_clear(self, segment->first_step, error);

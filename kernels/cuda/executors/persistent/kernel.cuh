@@ -2,11 +2,11 @@
  * all steps of a segment. Blocks are GROUPS groups of a batch's rows times SLICES slices of the
  * features of wide layers; parameters and optimizer state stay in shared memory and registers.
  *
- * A step: all stages forward, then backward; while blocks wait for each other they prepare what the
- * next steps take. Blocks exchange tagged words (tagged.cuh) in buffers that alternate by step: no
- * block is two steps ahead of one that it exchanges with, since in each step every block of a group
- * of rows waits for all others of it (the plan sees to that), and every block of a slice for the
- * gradients of all. */
+ * A step: for each micro-batch of a group's rows all stages forward, then backward; then the
+ * update. Blocks exchange tagged words (tagged.cuh) in buffers that alternate, by micro-batch or by
+ * step: no block is two of them ahead of one that it exchanges with, since in each micro-batch
+ * every block of a group of rows waits for all others of it (the plan sees to that), and in each
+ * step every block of a slice for the gradients of all. */
 #ifndef EP_KERNELS_CUDA_EXECUTORS_PERSISTENT_KERNEL_CUH
 #define EP_KERNELS_CUDA_EXECUTORS_PERSISTENT_KERNEL_CUH
 
@@ -17,25 +17,38 @@
 
 /* --- between exchanges ----------------------------------------------------------------------- */
 
-/* What is done while other blocks' words are on their way. at: the step's number in the launch. */
-static __device__ __forceinline__ void idle_work(const context &c, long long at) {
+/* A warp: the losses of the steps before. */
+static __device__ __forceinline__ void metrics_bring(const context &c) {
+  const long long at = c.step - c.s.first_step;
+  if (c.micro_batch > 0) return;
   metrics_sum(c, at - 1);
   metrics_collect(c, at - 2);
+}
+
+/* A warp: the order of the micro-batch after the next. */
+static __device__ __forceinline__ void order_prepare(const context &c) {
+  if constexpr (!ROWS_STAY)
+    order_make(c, c.epoch, c.number * MICRO_BATCHES + c.micro_batch + 2, c.parity);
+}
+
+/* What is done while other blocks' words are on their way. */
+static __device__ __forceinline__ void idle_work(const context &c) {
   stages_each(network(), [&](auto stage) {
     using S = decltype(stage);
-    if constexpr (S::DROPOUTS > 0) masks_make<S>(c, c.step + 1, c.parity ^ 1);
+    if constexpr (S::DROPOUTS > 0)
+      masks_make<S>(c, c.step + c.is_last_micro_batch(),
+                    c.is_last_micro_batch() ? 0 : c.micro_batch + 1, c.parity ^ 1);
   });
-  if constexpr (!ROWS_STAY) {
-    if constexpr (INPUT_BUFFERS > 1) rows_fetch(c, c.parity ^ 1);
-    order_make(c, c.epoch, c.number + 2, c.parity);
-    if (c.thread == THREADS - 1 && (c.number + 3) % STEPS_PER_EPOCH == 0)
-      permutation_make(c, c.epoch + (c.number + 3) / STEPS_PER_EPOCH);
+  if constexpr (!HELPED) {
+    if constexpr (INPUT_BUFFERS > 1) rows_fetch(c, c.thread, THREADS, c.parity ^ 1);
+    if (c.warp == 0) metrics_bring(c);
+    if (c.warp == WARPS - 1) order_prepare(c);
   }
 }
 
 /* --- forward --------------------------------------------------------------------------------- */
 
-template <class S> static __device__ __forceinline__ void linear_forward(context &c, long long at) {
+template <class S> static __device__ __forceinline__ void linear_forward(context &c) {
   constexpr int X_K = S::IS_FIRST ? 1 : LINE, X_ROW = S::IS_FIRST ? INPUT_LINE : 1;
   const float *x = S::IS_FIRST ? c.input() : memory + S::X;
   product<typename S::forward_tiling, S::OUTPUTS, S::INPUTS, 1, S::WEIGHT_LINE, X_K, X_ROW,
@@ -43,36 +56,37 @@ template <class S> static __device__ __forceinline__ void linear_forward(context
     if constexpr (!S::SUMS_SLICES)
       value_take<S>(c, m, row, of);
     else if constexpr (S::SUMS_BY_ALL)
-      c.give(S::GIVEN_SUMS + ((c.group * SLICES + c.slice) * S::OUT + m) * ROWS + row, of);
+      c.of_rows.give(S::GIVEN_SUMS + ((c.group * SLICES + c.slice) * S::OUT + m) * ROWS + row, of);
     else
-      c.give(
+      c.of_rows.give(
           S::GIVEN_SUMS +
               (((c.group * SLICES + m / S::SHARE) * SLICES + c.slice) * S::SHARE + m % S::SHARE) *
                   ROWS +
               row,
           of);
   });
-  if constexpr (S::IS_IDLE_SUM) idle_work(c, at);
+  if constexpr (S::IS_IDLE_SUM) idle_work(c);
   if constexpr (S::SUMS_SLICES) {
-    if constexpr (S::forward_tiling::SPLITS > 1) __syncthreads(); /* the scratch */
+    if constexpr (S::forward_tiling::SPLITS > 1) block_sync(); /* the scratch */
     if constexpr (S::SUMS_BY_ALL) {
       reduce<SLICES, S::OUT * ROWS, S::OUT * ROWS>(
-          c, c.exchange + S::GIVEN_SUMS + c.group * SLICES * S::OUT * ROWS, S::OUT * ROWS,
+          c, c.of_rows, S::GIVEN_SUMS + c.group * SLICES * S::OUT * ROWS, S::OUT * ROWS,
           [&](int, int word, const float(&of)[2]) {
             value_take<S>(c, word / ROWS, word % ROWS, of);
           });
     } else {
       const int share = part_of(S::OUT, S::SHARE, c.slice);
       reduce<SLICES, S::SHARE * ROWS, S::SHARE * ROWS>(
-          c, c.exchange + S::GIVEN_SUMS + (c.group * SLICES + c.slice) * SLICES * S::SHARE * ROWS,
+          c, c.of_rows, S::GIVEN_SUMS + (c.group * SLICES + c.slice) * SLICES * S::SHARE * ROWS,
           share * ROWS, [&](int, int word, const float(&of)[2]) {
             if constexpr (S::SLICED)
               value_take<S>(c, word / ROWS, word % ROWS, of);
             else
-              c.give(S::GIVEN_ALL + (c.group * S::OUT + c.slice * S::SHARE) * ROWS + word, of);
+              c.of_rows.give(S::GIVEN_ALL + (c.group * S::OUT + c.slice * S::SHARE) * ROWS + word,
+                             of);
           });
       if constexpr (!S::SLICED)
-        gather<S::OUT * ROWS / 4>(c, c.exchange + S::GIVEN_ALL + c.group * S::OUT * ROWS,
+        gather<S::OUT * ROWS / 4>(c, c.of_rows, S::GIVEN_ALL + c.group * S::OUT * ROWS,
                                   [&](int vector, const float4 &of) {
                                     const int feature = vector / (ROWS / 4),
                                               row = vector % (ROWS / 4) * 4;
@@ -84,19 +98,19 @@ template <class S> static __device__ __forceinline__ void linear_forward(context
   }
 }
 
-template <class S> static __device__ __forceinline__ void forward(context &c, long long at) {
+template <class S> static __device__ __forceinline__ void forward(context &c) {
   if constexpr (S::IS_LINEAR)
-    linear_forward<S>(c, at);
+    linear_forward<S>(c);
   else if constexpr (S::IS_BATCH_NORM)
     batch_norm_forward<S>(c);
   else
     layer_norm_forward<S>(c);
   if constexpr (S::GATHERS_VALUE) {
-    if constexpr (S::IS_IDLE_GATHER) idle_work(c, at);
+    if constexpr (S::IS_IDLE_GATHER) idle_work(c);
     slices_gather<S>(c, S::GIVEN_VALUE, S::FULL_VALUE);
   }
   if constexpr (S::IS_LAST && !TAKES_CLASSES) metrics_leave(c);
-  __syncthreads();
+  block_sync();
   if constexpr (S::IS_LAST && TAKES_CLASSES) {
     classes_loss<S>(c);
     metrics_leave(c);
@@ -110,31 +124,32 @@ template <class S> static __device__ __forceinline__ const float *linear_grad() 
 }
 
 /* The gradients by a linear stage's parameters, on this block's rows. */
-template <class S> static __device__ __forceinline__ void parameters_backward(context &c) {
+template <class S, int FIRST>
+static __device__ __forceinline__ void parameters_backward(context &c) {
   const float *x = S::IS_FIRST ? c.input() : memory + S::X;
-  if constexpr (S::WEIGHT_TRAINS || GROUPS > 1)
-    weights_product<S::INPUTS, S::OUTPUTS, S::GRADIENT_TILES, S::IS_FIRST, S::TAKES_RAW>(
-        c, x, linear_grad<S>(), [&](int k, int m, const float(&of)[2]) {
-          const int word = k * S::WEIGHT_LINE + m, dense = S::DENSE + k * S::OUTPUTS + m;
-          const float first[1] = {of[0]}, second[1] = {of[1]};
+  if constexpr (S::WEIGHT_TRAINS)
+    weights_product<S::INPUTS, S::OUTPUTS, S::GRADIENT_TILES, FIRST, S::IS_FIRST, S::TAKES_RAW>(
+        c, x, linear_grad<S>(), [&](int k, int m, float(&of)[2]) {
+          const int word = k * S::WEIGHT_LINE + m;
+          float first[1] = {of[0]}, second[1] = {of[1]};
           if constexpr (S::OUTPUTS % 2 == 0 && S::WEIGHT_LINE % 2 == 0) {
-            gradient_give(c, word, dense, of);
+            gradient_give<S>(c, word, of);
           } else {
-            gradient_give(c, word, dense, first);
-            if (m + 1 < S::OUTPUTS) gradient_give(c, word + 1, dense + 1, second);
+            gradient_give<S>(c, word, first);
+            if (m + 1 < S::OUTPUTS) gradient_give<S>(c, word + 1, second);
           }
         });
-  if constexpr (S::GIVES_BIAS)
+  if constexpr (S::BIAS_TRAINS)
     for (int f = THREADS - 1 - c.thread; f < S::FEATURES; f += THREADS) {
       const float *grad = memory + S::GRAD + f * LINE;
       float even = 0, odd = 0;
-#pragma unroll
+#pragma unroll 4
       for (int row = 0; row < ROWS; row += 4) {
         const float4 of = *(const float4 *)(grad + row);
         even += of.x + of.z, odd += of.y + of.w;
       }
-      const float sum[1] = {even + odd};
-      gradient_give(c, S::BIAS_WORD + f, S::DENSE_BIAS + f, sum);
+      float sum[1] = {even + odd};
+      gradient_give<S>(c, S::BIAS_WORD + f, sum);
     }
 }
 
@@ -147,36 +162,36 @@ template <class S, class P> static __device__ __forceinline__ void input_backwar
     if constexpr (!S::SUMS_BACK)
       grad_take<P>(c, k, row, of);
     else if constexpr (S::SUMS_BACK_BY_ALL)
-      c.give(S::GIVEN_BACK + ((c.group * SLICES + c.slice) * S::IN + k) * ROWS + row, of);
+      c.of_rows.give(S::GIVEN_BACK + ((c.group * SLICES + c.slice) * S::IN + k) * ROWS + row, of);
     else
-      c.give(S::GIVEN_BACK +
-                 (((c.group * SLICES + k / S::SHARE_BACK) * SLICES + c.slice) * S::SHARE_BACK +
-                  k % S::SHARE_BACK) *
-                     ROWS +
-                 row,
-             of);
+      c.of_rows.give(
+          S::GIVEN_BACK +
+              (((c.group * SLICES + k / S::SHARE_BACK) * SLICES + c.slice) * S::SHARE_BACK +
+               k % S::SHARE_BACK) *
+                  ROWS +
+              row,
+          of);
   });
 }
 
 template <class S, class P> static __device__ __forceinline__ void sums_backward(context &c) {
   if constexpr (S::SUMS_BACK_BY_ALL) {
     reduce<SLICES, S::IN * ROWS, S::IN * ROWS>(
-        c, c.exchange + S::GIVEN_BACK + c.group * SLICES * S::IN * ROWS, S::IN * ROWS,
+        c, c.of_rows, S::GIVEN_BACK + c.group * SLICES * S::IN * ROWS, S::IN * ROWS,
         [&](int, int word, const float(&of)[2]) { grad_take<P>(c, word / ROWS, word % ROWS, of); });
   } else {
     const int share = part_of(S::IN, S::SHARE_BACK, c.slice);
     reduce<SLICES, S::SHARE_BACK * ROWS, S::SHARE_BACK * ROWS>(
-        c,
-        c.exchange + S::GIVEN_BACK + (c.group * SLICES + c.slice) * SLICES * S::SHARE_BACK * ROWS,
+        c, c.of_rows, S::GIVEN_BACK + (c.group * SLICES + c.slice) * SLICES * S::SHARE_BACK * ROWS,
         share * ROWS, [&](int, int word, const float(&of)[2]) {
           if constexpr (P::SLICED)
             grad_take<P>(c, word / ROWS, word % ROWS, of);
           else
-            c.give(S::GIVEN_BACK_ALL + (c.group * S::IN + c.slice * S::SHARE_BACK) * ROWS + word,
-                   of);
+            c.of_rows.give(
+                S::GIVEN_BACK_ALL + (c.group * S::IN + c.slice * S::SHARE_BACK) * ROWS + word, of);
         });
     if constexpr (!P::SLICED)
-      gather<S::IN * ROWS / 4>(c, c.exchange + S::GIVEN_BACK_ALL + c.group * S::IN * ROWS,
+      gather<S::IN * ROWS / 4>(c, c.of_rows, S::GIVEN_BACK_ALL + c.group * S::IN * ROWS,
                                [&](int vector, const float4 &of) {
                                  const int feature = vector / (ROWS / 4),
                                            row = vector % (ROWS / 4) * 4;
@@ -197,17 +212,19 @@ template <class P> constexpr bool is_in_place() {
 template <class S, class P>
 static __device__ __forceinline__ void linear_backward(context &c, own_words &own) {
   if constexpr (S::REGATHERS) slices_gather<P>(c, P::GIVEN_VALUE, P::FULL_VALUE);
-  if constexpr (P::EXISTS && !is_in_place<P>()) input_backward<S, P>(c);
-  if constexpr (S::REGATHERS) __syncthreads();
-  parameters_backward<S>(c);
-  if constexpr (GROUPS > 1) gaps_give<S>(c);
-  __syncthreads();
+  constexpr bool INPUT_FIRST = P::EXISTS && !is_in_place<P>();
+  if constexpr (INPUT_FIRST) input_backward<S, P>(c);
+  if constexpr (S::REGATHERS) block_sync();
+  parameters_backward<S, INPUT_FIRST && !S::REGATHERS ? S::backward_tiling::FREE : 0>(c);
+  block_sync();
   if constexpr (P::EXISTS && is_in_place<P>()) {
     input_backward<S, P>(c); /* which takes the place of the input */
-    __syncthreads();
+    block_sync();
   }
-  if constexpr (S::IS_FIRST && INPUT_BUFFERS == 1 && !ROWS_STAY) rows_fetch(c, c.parity ^ 1);
-  if constexpr (GROUPS == 1) segment_update<S>(c, own);
+  if constexpr (S::IS_FIRST && INPUT_BUFFERS == 1 && !ROWS_STAY)
+    rows_fetch(c, c.thread, THREADS, c.parity ^ 1);
+  if constexpr (GROUPS == 1)
+    if (c.is_last_micro_batch()) segment_update<S>(c, own);
   if constexpr (P::EXISTS && S::SUMS_BACK) sums_backward<S, P>(c);
 }
 
@@ -217,10 +234,9 @@ static __device__ __forceinline__ void norm_backward(context &c, own_words &own)
     batch_norm_backward<S, P>(c);
   else
     layer_norm_backward<S, P>(c);
-  if constexpr (GROUPS > 1) gaps_give<S>(c);
   if constexpr (GROUPS == 1) {
-    __syncthreads();
-    segment_update<S>(c, own);
+    block_sync();
+    if (c.is_last_micro_batch()) segment_update<S>(c, own);
   }
 }
 
@@ -247,17 +263,22 @@ static __device__ __forceinline__ void backward(sequence<S, P, MORE...>, context
 
 /* --- a step ---------------------------------------------------------------------------------- */
 
+/* at: the step's number in the launch. */
 static __device__ __forceinline__ void step_begin(context &c, long long at) {
   c.step = c.s.first_step + at;
   if (at > 0) c.number++;
   if (c.number == STEPS_PER_EPOCH) c.number = 0, c.epoch++;
-  c.parity = (int)(c.step & 1);
-  c.tag = tag_of(c.step);
-  c.exchange = c.s.exchange + c.parity * EXCHANGE_HALF;
   c.rows = rows_of(c.number);
   c.scale = 1.0f / (float)(c.rows * (TAKES_CLASSES ? 1 : OUT));
-  c.update = update_of(c.s, at);
+  c.of_words = {c.s.exchange + 2 * ROWS_HALF + (c.step & 1) * WORDS_HALF, tag_of(c.step)};
   c.loss = c.misses = 0;
+}
+
+static __device__ __forceinline__ void micro_batch_begin(context &c, int number) {
+  const long long of_all = c.step * MICRO_BATCHES + number;
+  c.micro_batch = number;
+  c.parity = (int)(of_all & 1);
+  c.of_rows = {c.s.exchange + c.parity * ROWS_HALF, tag_of(of_all)};
 }
 
 /* Keeps the compiler from holding in registers, over steps, all that follows from a thread's
@@ -272,72 +293,102 @@ static __device__ __forceinline__ void threads_forget(context &c) {
 static __device__ __forceinline__ void step_run(context &c, own_words &own, long long at) {
   threads_forget(c);
   step_begin(c, at);
-  stages_each(network(), [&](auto stage) { forward<decltype(stage)>(c, at); });
-  if constexpr (IDLES_BETWEEN) idle_work(c, at);
-  backward(network_backward(), c, own);
-  if constexpr (GROUPS > 1) {
-    if constexpr (IDLES_AT_UPDATE) idle_work(c, at);
-    chunk_update(c, own);
+  c.update = update_of(c.s, at);
+#pragma unroll 1
+  for (int number = 0; number < MICRO_BATCHES; number++) {
+    micro_batch_begin(c, number);
+    stages_each(network(), [&](auto stage) { forward<decltype(stage)>(c); });
+    if constexpr (IDLES_BETWEEN) idle_work(c);
+    backward(network_backward(), c, own);
+    if constexpr (GROUPS > 1) {
+      if constexpr (IDLES_AT_UPDATE) idle_work(c);
+      if (c.is_last_micro_batch()) chunk_update(c, own);
+    }
+    if constexpr (!(HELPED && INPUT_BUFFERS > 1) && !ROWS_STAY) cp_async_wait_all();
+    __syncthreads();
   }
-  if constexpr (!ROWS_STAY) cp_async_wait_all();
-  __syncthreads();
+}
+
+/* --- a launch -------------------------------------------------------------------------------- */
+
+/* The helper's steps. */
+static __device__ __forceinline__ void steps_help(context &c) {
+#pragma unroll 1
+  for (long long at = 0; at < c.s.steps; at++) {
+    step_begin(c, at);
+#pragma unroll 1
+    for (int number = 0; number < MICRO_BATCHES; number++) {
+      micro_batch_begin(c, number);
+      if constexpr (INPUT_BUFFERS > 1) rows_fetch(c, c.lane, WARP, c.parity ^ 1);
+      metrics_bring(c);
+      order_prepare(c);
+      if constexpr (INPUT_BUFFERS > 1) cp_async_wait_all();
+      __syncthreads();
+    }
+  }
+}
+
+/* A warp: the first rows, and the orders of two micro-batches. */
+static __device__ __forceinline__ void rows_begin(const context &c) {
+  const int first = (int)(c.s.first_step * MICRO_BATCHES & 1);
+  permutation_make(c, c.epoch);
+#pragma unroll 1
+  for (int i = 0; i < 2; i++) {
+    order_make(c, c.epoch, c.number * MICRO_BATCHES + i, first ^ i);
+    if (i == 0) rows_fetch(c, c.lane, WARP, first);
+  }
+  cp_async_wait_all();
+}
+
+/* A warp: the losses that are under way. */
+static __device__ __forceinline__ void metrics_end(const context &c) {
+  metrics_sum(c, c.s.steps - 1);
+  metrics_collect(c, c.s.steps - 2);
+  metrics_collect(c, c.s.steps - 1);
 }
 
 /* Everything is zero but what is loaded. */
 static __device__ __forceinline__ void launch_begin(context &c, own_words &own) {
-  for (int i = c.thread; i < MEMORY_WORDS; i += THREADS) memory[i] = 0;
-  __syncthreads();
+  words_load(c);
+  own_load(c, own);
+  const long long first = c.s.first_step * MICRO_BATCHES;
   stages_each(network(), [&](auto stage) {
     using S = decltype(stage);
-    segment_load<S>(c);
-    if constexpr (GROUPS == 1) state_load<S>(c, own);
+    running_load<S>(c);
+    if constexpr (S::DROPOUTS > 0) masks_make<S>(c, c.s.first_step, 0, (int)(first & 1));
   });
-  __syncthreads();
-  chunk_load(c, own);
-  __syncthreads();
-  copies_untag(c);
-  c.epoch = c.s.first_step / STEPS_PER_EPOCH;
-  c.number = (int)(c.s.first_step % STEPS_PER_EPOCH);
-  if (c.thread < 2) permutation_make(c, c.epoch + c.thread);
-  __syncthreads();
-  const int parity = (int)(c.s.first_step & 1);
-  order_make(c, c.epoch, c.number, parity);
-  order_make(c, c.epoch, c.number + 1, parity ^ 1);
-  __syncthreads();
-  rows_fetch(c, parity);
-  stages_each(network(), [&](auto stage) {
-    using S = decltype(stage);
-    if constexpr (S::DROPOUTS > 0) masks_make<S>(c, c.s.first_step, parity);
-  });
-  cp_async_wait_all();
-  __syncthreads();
 }
 
 static __device__ __forceinline__ void launch_end(context &c, const own_words &own) {
-  metrics_sum(c, c.s.steps - 1);
-  metrics_collect(c, c.s.steps - 2);
-  metrics_collect(c, c.s.steps - 1);
-  stages_each(network(), [&](auto stage) {
-    using S = decltype(stage);
-    running_store<S>(c);
-    if constexpr (GROUPS == 1) segment_store<S>(c, own);
-  });
-  chunk_store(c, own);
+  stages_each(network(), [&](auto stage) { running_store<decltype(stage)>(c); });
+  own_store(c, own);
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, 1)
+extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, 1)
     persistent(const __grid_constant__ args s) {
   context c = {s, optimizer_of(s.optimizer)};
-  own_words own;
   c.thread = (int)threadIdx.x;
   c.lane = c.thread % WARP;
   c.warp = __shfl_sync(ALL_LANES, c.thread / WARP, 0);
   c.group = (int)blockIdx.x / SLICES;
   c.slice = (int)blockIdx.x % SLICES;
-  launch_begin(c, own);
+  c.epoch = s.first_step / STEPS_PER_EPOCH;
+  c.number = (int)(s.first_step % STEPS_PER_EPOCH);
+  for (int i = c.thread; i < MEMORY_WORDS; i += BLOCK_THREADS) memory[i] = 0;
+  __syncthreads();
+  if (c.warp == BLOCK_THREADS / WARP - 1) rows_begin(c);
+  if (HELPED && c.warp == WARPS) {
+    __syncthreads();
+    steps_help(c);
+  } else {
+    own_words own;
+    launch_begin(c, own);
+    __syncthreads();
 #pragma unroll 1
-  for (long long at = 0; at < s.steps; at++) step_run(c, own, at);
-  launch_end(c, own);
+    for (long long at = 0; at < s.steps; at++) step_run(c, own, at);
+    launch_end(c, own);
+  }
+  if (c.warp == BLOCK_THREADS / WARP - 1) metrics_end(c);
 }
 
 #endif

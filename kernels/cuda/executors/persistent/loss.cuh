@@ -7,19 +7,28 @@
 
 /* --- classes --------------------------------------------------------------------------------- */
 
+constexpr int FEW_CLASSES = 16; /* a row's are a thread's; of more, a warp's */
+
+/* Over the LANES lanes that share a row. */
+template <int LANES> static __device__ __forceinline__ float lanes_sum(float value) {
+  return LANES == 1 ? value : warp_sum(value);
+}
+
 /* The first of a row's scores in the order of argmax, in all lanes. */
+template <int LANES>
 static __device__ __forceinline__ void argmax_lanes(float &largest, int &index) {
 #pragma unroll
-  for (int distance = WARP / 2; distance > 0; distance /= 2) {
+  for (int distance = LANES / 2; distance > 0; distance /= 2) {
     const float other = __shfl_xor_sync(ALL_LANES, largest, distance);
     const int at = __shfl_xor_sync(ALL_LANES, index, distance);
     if (ep_argmax_precedes(other, at, largest, index)) largest = other, index = at;
   }
 }
 
-/* A warp: the loss of a row of scores, which become the gradient by them. */
-template <class S> static __device__ __forceinline__ void row_loss(context &c, int row) {
-  constexpr int EACH = divide_up(S::OUT, WARP);
+/* LANES lanes: the loss of a row of scores, which become the gradient by them. */
+template <class S, int LANES>
+static __device__ __forceinline__ void row_loss(context &c, int row, int lane) {
+  constexpr int EACH = divide_up(S::OUT, LANES);
   const float lowest = __int_as_float((int)0xff800000);
   const int label = __float_as_int(c.input()[row * INPUT_LINE + TARGETS_AT]);
   float z[EACH], largest = lowest, asked = 0, sum = 0, value = 0;
@@ -27,19 +36,19 @@ template <class S> static __device__ __forceinline__ void row_loss(context &c, i
   float *scores = memory + S::GRAD + row;
 #pragma unroll
   for (int i = 0; i < EACH; i++) {
-    const int j = c.lane + i * WARP;
+    const int j = lane + i * LANES;
     z[i] = j < S::OUT ? scores[j * LINE] : lowest;
     if (j < S::OUT && ep_argmax_precedes(z[i], j, largest, index)) largest = z[i], index = j;
     if (j == label) asked = z[i];
   }
-  argmax_lanes(largest, index);
-  asked = warp_sum(asked);
+  argmax_lanes<LANES>(largest, index);
+  asked = lanes_sum<LANES>(asked);
   ep_row_scales scales = {1, 1};
   float log_sum = 0, share = 0, power[EACH];
   if constexpr (ep_loss_normalizes(LOSS)) {
 #pragma unroll
     for (int i = 0; i < EACH; i++) sum += power[i] = expf(z[i] - largest);
-    sum = warp_sum(sum);
+    sum = lanes_sum<LANES>(sum);
     log_sum = logf(sum) + largest;
     share = __fdividef(1, sum);
     scales = ep_class_scales(LOSS, asked - log_sum, c.s.loss_parameter);
@@ -47,7 +56,7 @@ template <class S> static __device__ __forceinline__ void row_loss(context &c, i
   const bool valid = c.is_valid(row);
 #pragma unroll
   for (int i = 0; i < EACH; i++) {
-    const int j = c.lane + i * WARP;
+    const int j = lane + i * LANES;
     if (j >= S::OUT) continue;
     float target = j == label ? 1 : 0, grad[1];
     if (SMOOTHS) target = ep_class_target(c.s.label_smoothing, S::OUT, label, 1.0f, j, 1.0f);
@@ -62,22 +71,26 @@ template <class S> static __device__ __forceinline__ void row_loss(context &c, i
     operands_round(grad);
     scores[j * LINE] = grad[0];
   }
-  value = ep_loss_normalizes(LOSS) ? warp_sum(value) : -asked;
-  if (c.lane != 0 || !valid) return;
+  value = ep_loss_normalizes(LOSS) ? lanes_sum<LANES>(value) : -asked;
+  if (lane != 0 || !valid) return;
   c.loss += value;
   c.misses += index != label ? 1 : 0;
 }
 
 template <class S> static __device__ __forceinline__ void classes_loss(context &c) {
+  if constexpr (S::OUT <= FEW_CLASSES) {
+    for (int row = c.thread; row < ROWS; row += THREADS) row_loss<S, 1>(c, row, 0);
+  } else {
 #pragma unroll 1
-  for (int row = c.warp; row < ROWS; row += WARPS) row_loss<S>(c, row);
-  __syncthreads();
+    for (int row = c.warp; row < ROWS; row += WARPS) row_loss<S, WARP>(c, row, c.lane);
+  }
+  block_sync();
 }
 
 /* --- the step's loss ------------------------------------------------------------------------- */
 
-/* REPORTERS blocks have a part of a step's loss. Each sums up its threads' while it waits in the
- * next step; where there are several, the first block adds up those in the step after. */
+/* REPORTERS blocks have a part of a step's loss. A warp sums up its block's in the next step;
+ * where there are several, one of the first block adds up those in the step after. */
 constexpr int METRIC_SLOTS = 8; /* steps whose parts are under way; the first block is two behind */
 
 static __device__ __forceinline__ float2 *thread_metrics(int parity) {
@@ -104,10 +117,10 @@ static __device__ __forceinline__ void metrics_store(const context &c, long long
   c.s.errors[at] = (int)misses;
 }
 
-/* The first warp: this block's part of step `at` of the launch, as its threads left it. */
+/* A warp: this block's part of step `at` of the launch, as its threads left it. */
 static __device__ __forceinline__ void metrics_sum(const context &c, long long at) {
   const int reporter = reporter_of(c);
-  if (c.warp != 0 || reporter < 0 || at < 0 || at >= c.s.steps) return;
+  if (reporter < 0 || at < 0 || at >= c.s.steps) return;
   const float2 *from = thread_metrics((int)((c.s.first_step + at) & 1));
   float loss = 0, misses = 0;
 #pragma unroll
@@ -127,9 +140,9 @@ static __device__ __forceinline__ void metrics_sum(const context &c, long long a
   }
 }
 
-/* The first warp of the first block: all parts of step `at`. */
+/* A warp of the first block: all parts of step `at`. */
 static __device__ __forceinline__ void metrics_collect(const context &c, long long at) {
-  if (REPORTERS == 1 || blockIdx.x != 0 || c.warp != 0 || at < 0 || at >= c.s.steps) return;
+  if (REPORTERS == 1 || blockIdx.x != 0 || at < 0 || at >= c.s.steps) return;
   const float *from = metrics_given(c, at);
   const unsigned tag = metrics_tag(at);
   float loss = 0, misses = 0;
@@ -146,9 +159,10 @@ static __device__ __forceinline__ void metrics_collect(const context &c, long lo
   metrics_store(c, at, warp_sum(loss), warp_sum(misses));
 }
 
-/* Behind the loss: what this thread saw. */
+/* Behind the loss: what this thread saw in the step. */
 static __device__ __forceinline__ void metrics_leave(const context &c) {
-  thread_metrics(c.parity)[c.thread] = make_float2(c.loss * c.scale, c.misses);
+  if (c.is_last_micro_batch())
+    thread_metrics((int)(c.step & 1))[c.thread] = make_float2(c.loss * c.scale, c.misses);
 }
 
 #endif

@@ -51,11 +51,6 @@ static void segment_place(ep_persistent_plan *plan, int i) {
   stage->bias_word = ep_persistent_up((int)weights, 4);
   stage->segment_words = stage->bias_word + biases;
   take(plan, stage->segment_words);
-  stage->dense = plan->vector_words;
-  stage->dense_bias =
-      stage->dense + ep_persistent_up(linear ? stage->inputs * stage->outputs : stage->slice, 4);
-  stage->dense_end = stage->dense_bias + biases;
-  plan->vector_words = stage->dense_end;
   stage->state = plan->state_words;
   plan->state_words += ep_persistent_parts(stage->segment_words / 4, plan->warps * EP_GPU_WARP) * 4;
 }
@@ -147,10 +142,11 @@ static void shared_place(const ep_program *program, ep_persistent_plan *plan) {
   const int permutation_words = (int)(sizeof(ep_permutation) / 4);
   int gradient = 4, scratch = 4, gathered = 0;
   int64_t end = 0;
-  plan->memory_words = plan->vector_words = plan->state_words = 0;
+  plan->memory_words = plan->state_words = 0;
   for (int i = 0; i < plan->stages_count && plan->memory_words <= plan->memory_words_max; i++)
     segment_place(plan, i);
   if (plan->memory_words > plan->memory_words_max) return;
+  plan->vector_words = plan->memory_words;
   take(plan, FRAGMENT);
   int values = 0;
   for (int i = 0; i < plan->stages_count; i++)
@@ -164,6 +160,8 @@ static void shared_place(const ep_program *program, ep_persistent_plan *plan) {
   for (int i = 0; i < plan->stages_count; i++) {
     plan->stages[i].full_grad = full_grad;
     if (plan->groups == 1) gradient = most(gradient, plan->stages[i].segment_words);
+    /* Each stage's sums. */
+    if (plan->micro_batches > 1) gradient = plan->stages[i].segment + plan->stages[i].segment_words;
     scratch = most(scratch, stage_scratch(plan, i));
     if (weights_end(plan, i) > end) end = weights_end(plan, i);
   }
@@ -172,12 +170,12 @@ static void shared_place(const ep_program *program, ep_persistent_plan *plan) {
   plan->gradient = take(plan, gradient);
   plan->scratch = take(plan, scratch);
   plan->order = take(plan, 2 * (int64_t)plan->rows);
-  plan->permutations = take(plan, 2 * (int64_t)permutation_words);
+  plan->permutation = take(plan, permutation_words);
   plan->metrics = take(plan, 4 * (int64_t)threads);
   plan->targets = ep_persistent_up(features, 8);
   plan->row_words = plan->targets + ep_persistent_up((int)program->target_columns, 4);
   plan->input_line = plan->row_words % 8 == 4 ? plan->row_words : plan->row_words + 4;
-  const bool stays = program->batch_size == program->train_rows;
+  const bool stays = program->batch_size == program->train_rows && plan->micro_batches == 1;
   const int64_t input = (int64_t)plan->rows * plan->input_line;
   plan->input_buffers =
       !stays && plan->memory_words + 2 * input + FRAGMENT <= plan->memory_words_max ? 2 : 1;
@@ -188,16 +186,18 @@ static void shared_place(const ep_program *program, ep_persistent_plan *plan) {
 
 /* --- the exchange ---------------------------------------------------------------------------- */
 
-static int give(ep_persistent_plan *plan, bool given, int64_t words) {
-  const int64_t at = plan->exchange_half;
+/* half: the number of its words so far. */
+static int give(int64_t *half, bool given, int64_t words) {
+  const int64_t at = *half;
   if (!given) return -1;
-  plan->exchange_half += (words + 31) / 32 * 32;
+  *half += (words + 31) / 32 * 32;
   return (int)at;
 }
 
 static void exchange_place(ep_persistent_plan *plan) {
   const int64_t groups = plan->groups, slices = plan->slices, rows = plan->rows;
-  plan->exchange_half = 0;
+  int64_t *half = &plan->rows_half;
+  plan->rows_half = plan->words_half = 0;
   for (int i = 0; i < plan->stages_count; i++) {
     ep_persistent_stage *stage = &plan->stages[i];
     const bool linear = ep_persistent_is_linear(stage), sums = ep_persistent_takes_slice(stage);
@@ -205,25 +205,40 @@ static void exchange_place(ep_persistent_plan *plan) {
     const bool back = ep_persistent_sums_back(plan, i);
     const int64_t norm = ep_persistent_norm_words(plan, stage);
     stage->given_sums =
-        give(plan, sums, groups * slices * rows * (by_all ? stage->out : slices * stage->share));
+        give(half, sums, groups * slices * rows * (by_all ? stage->out : slices * stage->share));
     stage->given_all =
-        give(plan, stage->mode == EP_PERSISTENT_ROW_GATHERED && linear, groups * stage->out * rows);
+        give(half, stage->mode == EP_PERSISTENT_ROW_GATHERED && linear, groups * stage->out * rows);
     stage->given_value =
-        give(plan, ep_persistent_gathers_value(plan, i), groups * stage->out * rows);
-    stage->given_grad = give(plan, ep_persistent_gathers_grad(plan, i), groups * stage->out * rows);
-    stage->given_back = give(plan, back,
+        give(half, ep_persistent_gathers_value(plan, i), groups * stage->out * rows);
+    stage->given_grad = give(half, ep_persistent_gathers_grad(plan, i), groups * stage->out * rows);
+    stage->given_back = give(half, back,
                              groups * slices * rows *
                                  (stage->back_by_all ? stage->in : slices * stage->share_back));
     stage->given_back_all =
-        give(plan, back && !stage->back_by_all && !stage->sliced_in, groups * stage->in * rows);
-    stage->given_statistics = give(plan, norm > 0, norm);
-    if (norm > 0) give(plan, true, norm); /* and of the sums backward */
+        give(half, back && !stage->back_by_all && !stage->sliced_in, groups * stage->in * rows);
+    stage->given_statistics = give(half, norm > 0, norm);
+    if (norm > 0) give(half, true, norm); /* and of the sums backward */
   }
-  plan->given_gradients = give(plan, groups > 1, slices * groups * groups * plan->chunk);
-  plan->given_words = give(plan, groups > 1, slices * groups * plan->chunk);
+  half = &plan->words_half;
+  plan->given_gradients = give(half, groups > 1, slices * groups * plan->vector_words);
+  plan->given_words = give(half, groups > 1, slices * plan->vector_words);
   const bool sliced = plan->stages[plan->stages_count - 1].sliced;
   plan->reporters = plan->groups * (sliced ? plan->slices : 1);
-  plan->exchange_words = 2 * plan->exchange_half + 8 * 2 * (int64_t)plan->reporters + 32;
+  plan->exchange_words =
+      2 * (plan->rows_half + plan->words_half) + 8 * 2 * (int64_t)plan->reporters + 32;
+}
+
+void ep_persistent_fills(const ep_persistent_plan *plan, int64_t first_step,
+                         ep_persistent_fill out[EP_PERSISTENT_FILLS]) {
+  const int64_t metrics = 2 * (plan->rows_half + plan->words_half);
+  for (int i = 0; i < 2; i++) {
+    const int64_t micro_batch = first_step * plan->micro_batches + i, step = first_step + i;
+    out[i] = (ep_persistent_fill){micro_batch % 2 * plan->rows_half, plan->rows_half,
+                                  micro_batch / 2 % 2 == 0 ? 0 : 0xff};
+    out[2 + i] = (ep_persistent_fill){2 * plan->rows_half + step % 2 * plan->words_half,
+                                      plan->words_half, step / 2 % 2 == 0 ? 0 : 0xff};
+  }
+  out[4] = (ep_persistent_fill){metrics, plan->exchange_words - metrics, 0};
 }
 
 /* The stage whose forward wait hides other work: the last that sums up slices, or that gathers. */
@@ -244,6 +259,14 @@ static int registers_words(const ep_program *program, const ep_persistent_plan *
   return ep_persistent_parts(plan->chunk / 2, threads) * 2 * (slots + 2);
 }
 
+/* Whether parameters and state fit the registers of a block. A multiprocessor shares them out among
+ * four parts, which each have a fourth of the warps. */
+static bool registers_fit(const ep_program *program, const ep_persistent_plan *plan) {
+  const int warps = ep_persistent_up(ep_persistent_warps(plan), 4);
+  const int registers = EP_GPU_REGISTERS / (warps * EP_GPU_WARP) * STATE_SHARE / 100;
+  return registers_words(program, plan) <= registers;
+}
+
 bool ep_persistent_memory_place(const ep_program *program, ep_persistent_plan *plan,
                                 ep_persistent_thrift thrift) {
   plan->thrift = thrift;
@@ -251,6 +274,8 @@ bool ep_persistent_memory_place(const ep_program *program, ep_persistent_plan *p
   if (plan->memory_words > plan->memory_words_max) return false;
   exchange_place(plan);
   plan->idle_stage = idle_stage(plan);
-  const int registers = EP_GPU_REGISTERS / (plan->warps * EP_GPU_WARP) * STATE_SHARE / 100;
-  return plan->exchange_words < INT32_MAX && registers_words(program, plan) <= registers;
+  /* Slices wait for each other often enough to do its work meanwhile. */
+  plan->helper = plan->slices == 1;
+  plan->helper = plan->helper && registers_fit(program, plan);
+  return plan->exchange_words < INT32_MAX && registers_fit(program, plan);
 }

@@ -20,7 +20,8 @@ template <class S>
 static __device__ __forceinline__ void pair_give(const context &c, int given, int feature, float a,
                                                  float b) {
   const float of[2] = {a, b};
-  if (c.lane == 0) c.give(given + ((c.slice * S::FEATURES + feature) * GROUPS + c.group) * 2, of);
+  if (c.lane == 0)
+    c.of_rows.give(given + ((c.slice * S::FEATURES + feature) * GROUPS + c.group) * 2, of);
 }
 
 /* The groups' numbers of a feature: take(group, a, b), each group by one lane. */
@@ -28,7 +29,7 @@ template <class S, class TAKE>
 static __device__ __forceinline__ void pairs_take(const context &c, int given, int feature,
                                                   TAKE take) {
   constexpr int COUNT = divide_up(GROUPS, WARP);
-  const float *from = c.exchange + given + (c.slice * S::FEATURES + feature) * GROUPS * 2;
+  const float *from = c.of_rows.words + given + (c.slice * S::FEATURES + feature) * GROUPS * 2;
   float2 pair[COUNT];
   for (int turns = 0;; tagged_poll(turns)) {
     unsigned missing = 0;
@@ -37,7 +38,7 @@ static __device__ __forceinline__ void pairs_take(const context &c, int given, i
       const int group = c.lane + i * WARP;
       if (group >= GROUPS) continue;
       pair[i] = tagged_load2(from + group * 2);
-      missing |= c.is_missing(pair[i]);
+      missing |= c.of_rows.is_missing(pair[i]);
     }
     if (!__any_sync(ALL_LANES, missing)) break;
   }
@@ -152,10 +153,10 @@ static __device__ __forceinline__ float2 rows_sums(const context &c, int feature
 template <class S>
 static __device__ __forceinline__ void norm_gradients_give(const context &c, int feature,
                                                            float by_weight, float by_bias) {
-  const float weight[1] = {by_weight}, bias[1] = {by_bias};
+  float weight[1] = {by_weight}, bias[1] = {by_bias};
   if (c.lane != 0) return;
-  gradient_give(c, feature, S::DENSE + feature, weight);
-  gradient_give(c, S::BIAS_WORD + feature, S::DENSE_BIAS + feature, bias);
+  gradient_give<S>(c, feature, weight);
+  gradient_give<S>(c, S::BIAS_WORD + feature, bias);
 }
 
 template <class S, class P>
@@ -208,7 +209,7 @@ static __device__ __forceinline__ float2 row_parts_sum(const context &c, float2 
   const int row = c.thread % ROWS, part = c.thread / ROWS;
   float2 *scratch = (float2 *)(memory + SCRATCH), all = make_float2(0, 0);
   if (part < ROW_PARTS) scratch[part * ROWS + row] = own;
-  __syncthreads();
+  block_sync();
 #pragma unroll 8
   for (int p = 0; p < ROW_PARTS; p++) {
     const float2 more = scratch[p * ROWS + row];
@@ -239,7 +240,7 @@ static __device__ __forceinline__ void row_pairs_exchange(const context &c, int 
   const int row = c.thread % ROWS, part = c.thread / ROWS;
   const float of[2] = {own.x, own.y};
   const int first = given + (c.group * SLICES * ROWS + row) * 2;
-  if (part == 0) c.give(first + c.slice * ROWS * 2, of);
+  if (part == 0) c.of_rows.give(first + c.slice * ROWS * 2, of);
   if (part >= ROW_PARTS) return;
 #pragma unroll
   for (int i = 0; i < COUNT; i++) {
@@ -247,8 +248,8 @@ static __device__ __forceinline__ void row_pairs_exchange(const context &c, int 
     if (slice >= SLICES) break;
     float2 pair;
     for (int turns = 0;; tagged_poll(turns)) {
-      pair = tagged_load2(c.exchange + first + slice * ROWS * 2);
-      if (!c.is_missing(pair)) break;
+      pair = tagged_load2(c.of_rows.words + first + slice * ROWS * 2);
+      if (!c.of_rows.is_missing(pair)) break;
     }
     take(slice, untagged(pair.x), untagged(pair.y));
   }
@@ -267,11 +268,11 @@ static __device__ __forceinline__ moments row_moments_merge(const context &c, co
                        sum += features * of_mean;
                        squares += of_squares;
                      });
-  __syncthreads(); /* the scratch */
+  block_sync(); /* the scratch */
   const float all = row_parts_sum(c, make_float2(sum, 0)).x / (float)S::OUT;
 #pragma unroll
   for (int i = 0; i < COUNT; i++) squares += share[i] * (mean[i] - all) * (mean[i] - all);
-  __syncthreads();
+  block_sync();
   return {all, row_parts_sum(c, make_float2(squares, 0)).x};
 }
 
@@ -319,7 +320,7 @@ template <class S> static __device__ __forceinline__ float2 row_gradient_sums(co
     sum.x += a;
     sum.y += b;
   });
-  __syncthreads(); /* the scratch */
+  block_sync(); /* the scratch */
   return row_parts_sum(c, sum);
 }
 

@@ -5,7 +5,9 @@
 #include "kernels/formulas/activations.h"
 
 enum {
-  ROWS_MAX = 128,         /* of a group */
+  ROWS_MIN = 16,
+  ROWS_MAX = 128, /* of a micro-batch of several, of any */
+  MICRO_BATCHES_MAX = 64,
   ELEMENTS_MAX = 1 << 24, /* of a step's outputs: errors are counted in float32 */
   WIDTH_MAX = 8192
 };
@@ -213,24 +215,42 @@ static int row_line(int rows) {
   return line;
 }
 
-/* The more a word of shared memory counts, the sooner a plan fits. */
-static void shape_try(const ep_program *program, ep_persistent_plan *plan, unsigned variant,
+/* Cuts the batch. */
+static void rows_cut(const ep_program *program, ep_persistent_plan *plan, int groups,
+                     int micro_batches) {
+  const int batch = (int)program->batch_size;
+  plan->rows = ep_persistent_up(ep_persistent_parts(batch, groups * micro_batches), 8);
+  plan->micro_batches = micro_batches;
+  plan->groups = ep_persistent_parts(batch, plan->rows * micro_batches);
+  plan->row_line = row_line(plan->rows);
+}
+
+/* The statistics of a batch are those of its rows at once. */
+static bool takes_micro_batches(const ep_persistent_plan *plan) {
+  for (int i = 0; i < plan->stages_count; i++)
+    if (plan->stages[i].core->type == EP_LAYER_BATCH_NORM) return false;
+  return true;
+}
+
+/* The more a word of shared memory counts, the sooner a plan fits. Returns whether one does, or
+ * would not be the best. */
+static bool shape_try(const ep_program *program, ep_persistent_plan *plan, unsigned variant,
                       ep_persistent_plan *best) {
   static const double prices[] = {0, 0.02, 0.1, 0.5};
-  plan->row_line = row_line(plan->rows);
   for (size_t p = 0; p < sizeof prices / sizeof *prices; p++) {
     if (!ep_persistent_modes_choose(program, plan, prices[p], variant) ||
         (best->cycles > 0 && plan->cycles >= best->cycles))
-      return;
+      return true;
     if (!slices_meet(plan)) continue;
     for (int thrift = (int)variant % EP_PERSISTENT_THRIFTS; thrift < EP_PERSISTENT_THRIFTS;
          thrift++) {
       if (!ep_persistent_memory_place(program, plan, (ep_persistent_thrift)thrift)) continue;
       plan->cycles += ep_persistent_thrift_cycles(plan);
       if (best->cycles == 0 || plan->cycles < best->cycles) *best = *plan;
-      return;
+      return true;
     }
   }
+  return false;
 }
 
 enum { MULTIPROCESSORS = 132 }; /* of a GPU that is not known yet */
@@ -247,26 +267,40 @@ static bool plan_begin(const ep_program *program, const ep_gpu_traits *gpu,
   return made;
 }
 
-bool ep_persistent_plan_shape(const ep_program *program, const ep_gpu_traits *gpu, int groups,
-                              int slices, int warps, unsigned variant, ep_persistent_plan *out) {
+bool ep_persistent_plan_shape(const ep_program *program, const ep_gpu_traits *gpu,
+                              const ep_persistent_shape *shape, unsigned variant,
+                              ep_persistent_plan *out) {
   ep_persistent_plan plan;
   memset(out, 0, sizeof *out);
-  if (!plan_begin(program, gpu, &plan)) return false;
-  plan.rows = ep_persistent_up(ep_persistent_parts((int)program->batch_size, groups), 8);
-  plan.groups = ep_persistent_parts((int)program->batch_size, plan.rows);
-  plan.slices = slices;
-  plan.warps = warps;
+  if (!plan_begin(program, gpu, &plan) || (shape->micro_batches > 1 && !takes_micro_batches(&plan)))
+    return false;
+  rows_cut(program, &plan, shape->groups, shape->micro_batches);
+  plan.slices = shape->slices;
+  plan.warps = shape->warps;
   if (plan.rows <= ROWS_MAX) shape_try(program, &plan, variant, out);
   return out->cycles > 0;
 }
 
-static void slices_try(const ep_program *program, int multiprocessors, ep_persistent_plan *plan,
-                       ep_persistent_plan *best) {
+/* The fewest micro-batches that fit. */
+static void micro_batches_try(const ep_program *program, ep_persistent_plan *plan, int groups,
+                              ep_persistent_plan *best) {
+  const int rows = ep_persistent_parts((int)program->batch_size, groups);
+  const int most = takes_micro_batches(plan) ? MICRO_BATCHES_MAX : 1;
+  for (int count = ep_persistent_parts(rows, ROWS_MAX); count <= most; count *= 2) {
+    if (count > 1 && rows < count * ROWS_MIN) return;
+    rows_cut(program, plan, groups, count);
+    if (shape_try(program, plan, 0, best)) return;
+  }
+}
+
+static void slices_try(const ep_program *program, int multiprocessors, int groups,
+                       ep_persistent_plan *plan, ep_persistent_plan *best) {
   static const int slices[] = {1, 2, 4, 8, 16, 24, 32, 48, 64, 96, 112, 128};
   for (size_t s = 0; s < sizeof slices / sizeof *slices; s++) {
     plan->slices = slices[s];
-    if (plan->groups * plan->slices > multiprocessors) return;
-    for (plan->warps = 8; plan->warps <= 16; plan->warps *= 2) shape_try(program, plan, 0, best);
+    if (groups * plan->slices > multiprocessors) return;
+    for (plan->warps = 8; plan->warps <= 16; plan->warps *= 2)
+      micro_batches_try(program, plan, groups, best);
   }
 }
 
@@ -282,19 +316,17 @@ bool ep_persistent_plan_make(const ep_program *program, const ep_gpu_traits *gpu
                              ep_persistent_plan *out) {
   ep_persistent_plan plan;
   const int multiprocessors = multiprocessors_of(gpu);
-  const int batch = (int)program->batch_size;
   memset(out, 0, sizeof *out);
-  if (program->batch_size > (int64_t)multiprocessors * ROWS_MAX ||
+  if (program->batch_size > (int64_t)multiprocessors * ROWS_MAX * MICRO_BATCHES_MAX ||
       program->parameters > INT32_MAX / 64 ||
       program->batch_size * program->target_columns > ELEMENTS_MAX ||
       program->train_rows > INT32_MAX / 2 || !plan_begin(program, gpu, &plan))
     return false;
   for (int most = 1, tried = 0; most > 0; most = groups_after(most, multiprocessors)) {
-    plan.rows = ep_persistent_up(ep_persistent_parts(batch, most), 8);
-    plan.groups = ep_persistent_parts(batch, plan.rows);
-    if (plan.rows > ROWS_MAX || plan.groups == tried) continue;
+    rows_cut(program, &plan, most, 1);
+    if (plan.groups == tried) continue;
     tried = plan.groups;
-    slices_try(program, multiprocessors, &plan, out);
+    slices_try(program, multiprocessors, plan.groups, &plan, out);
   }
   return out->cycles > 0;
 }

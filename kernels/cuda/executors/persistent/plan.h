@@ -1,8 +1,8 @@
 /* plan.h: how cuda/persistent runs a program. A network is a line of stages: a core, which is a
  * linear layer or a norm, and its tail, the activations and dropouts behind it. The plan says into
- * how many groups a batch's rows are cut and into how many slices the features of wide values, what
- * each block has of each stage, what lies where in shared memory, and which words blocks exchange.
- * Plain C, linked into epochd. */
+ * how many groups a batch's rows are cut, and a group's into micro-batches; into how many slices
+ * the features of wide values; what each block has of each stage, what lies where in shared memory,
+ * and which words blocks exchange. Plain C, linked into epochd. */
 #ifndef EP_KERNELS_CUDA_EXECUTORS_PERSISTENT_PLAN_H
 #define EP_KERNELS_CUDA_EXECUTORS_PERSISTENT_PLAN_H
 
@@ -49,7 +49,6 @@ typedef struct {
   int share, share_back;   /* outputs, inputs that a block sums up */
   ep_persistent_tiling forward, backward, gradient;
   int segment, bias_word, segment_words; /* its parameters */
-  int dense, dense_bias, dense_end;      /* the same among those that groups exchange */
   int state;                             /* the first of its words of a thread's state */
   int value, grad, full_value, full_grad, normal, inverse, running, masks;
   int given_sums, given_all, given_value, given_back, given_back_all, given_grad, given_statistics;
@@ -67,15 +66,18 @@ typedef struct {
   int stages_count;
   int memory_words_max; /* of a block of the GPU */
   int groups, slices, warps;
-  int rows, row_line;       /* of a group; words from a feature to the next */
+  int micro_batches;        /* of a group in a step, one after the other */
+  int rows, row_line;       /* of one of them; words from a feature to the next */
   int row_words;            /* of a row of the training set, as args.h has it */
   int input_line, targets;  /* of a row of the input; where its targets begin */
   int input, input_buffers; /* buffers: 2 where the next rows are fetched early */
-  int order, permutations, metrics, gradient, scratch, memory_words;
-  int chunk, vector_words; /* of the parameters that groups exchange */
+  int order, permutation, metrics, gradient, scratch, memory_words;
+  int vector_words, chunk; /* of all segments; of what a group updates for the others */
   int given_gradients, given_words;
-  int64_t exchange_half, exchange_words; /* of a step's parity; of all */
-  int reporters;                         /* blocks that have a part of the loss */
+  int64_t rows_half, words_half; /* of the exchange: of a micro-batch's parity, of a step's */
+  int64_t exchange_words;        /* all of it */
+  int reporters;                 /* blocks that have a part of the loss */
+  bool helper;                   /* a warp more prepares what the next micro-batches take */
   int idle_stage; /* that other work is done in the forward wait of; -1: none waits */
   int state_words;
   ep_persistent_thrift thrift;
@@ -87,15 +89,26 @@ typedef struct {
 bool ep_persistent_plan_make(const ep_program *program, const ep_gpu_traits *gpu,
                              ep_persistent_plan *out);
 
-/* The best of up to so many groups of rows, so many slices and warps a block. variant: 0, or the
- * number of one whose modes are taken by chance, for tests. */
-bool ep_persistent_plan_shape(const ep_program *program, const ep_gpu_traits *gpu, int groups,
-                              int slices, int warps, unsigned variant, ep_persistent_plan *out);
+/* The parts of a batch and of a block. */
+typedef struct {
+  int groups, micro_batches, slices, warps;
+} ep_persistent_shape;
+
+/* The best of a shape, which has as many groups as there are rows for. variant: 0, or the number of
+ * one whose modes are taken by chance, for tests. */
+bool ep_persistent_plan_shape(const ep_program *program, const ep_gpu_traits *gpu,
+                              const ep_persistent_shape *shape, unsigned variant,
+                              ep_persistent_plan *out);
 
 /* --- what follows from the modes ------------------------------------------------------------- */
 
 static inline bool ep_persistent_is_linear(const ep_persistent_stage *stage) {
   return stage->core->type == EP_LAYER_LINEAR;
+}
+
+/* Warps of a block, with that of a helper. */
+static inline int ep_persistent_warps(const ep_persistent_plan *plan) {
+  return plan->warps + plan->helper;
 }
 
 /* A row mode. */
@@ -147,6 +160,9 @@ static inline bool ep_persistent_sums_back(const ep_persistent_plan *plan, int i
 void ep_persistent_decays(const ep_program *program, const ep_persistent_plan *plan,
                           float decay[][2]);
 
+/* args.h's table of what words are. out: [slices, vector_words], written. */
+void ep_persistent_places(const ep_program *program, const ep_persistent_plan *plan, int32_t *out);
+
 /* --- parts of it ----------------------------------------------------------------------------- */
 
 /* The program's ops as stages, into `plan`, whole. */
@@ -165,7 +181,7 @@ bool ep_persistent_memory_place(const ep_program *program, ep_persistent_plan *p
 /* What a block has of stage i with its modes, and how its products are tiled. */
 void ep_persistent_stage_cut(ep_persistent_plan *plan, int i);
 
-/* Cycles of the products, updates and exchanges of a stage. */
+/* Cycles of the products, updates and exchanges of a stage, in a step. */
 double ep_persistent_stage_cycles(const ep_program *program, const ep_persistent_plan *plan, int i);
 /* Those of a step beside its stages. */
 double ep_persistent_step_cycles(const ep_program *program, const ep_persistent_plan *plan);
@@ -183,11 +199,16 @@ static inline int ep_persistent_parts(int count, int each) {
   return (count + each - 1) / each;
 }
 
-/* The byte that a step's half of the exchange is filled with before the first launch's step that
- * uses it: its words have not arrived (tagged.cuh). The half is number step % 2. */
-static inline int ep_persistent_missing_byte(int64_t step) {
-  return step / 2 % 2 == 0 ? 0 : 0xff;
-}
+/* A part of the exchange, and the byte that it is filled with before a launch: its words have not
+ * arrived (tagged.cuh). */
+typedef struct {
+  int64_t at, words;
+  int byte;
+} ep_persistent_fill;
+
+enum { EP_PERSISTENT_FILLS = 5 };
+void ep_persistent_fills(const ep_persistent_plan *plan, int64_t first_step,
+                         ep_persistent_fill out[EP_PERSISTENT_FILLS]);
 
 enum { EP_PERSISTENT_SCRATCH_WORDS = 10240 }; /* for the splits of a product */
 

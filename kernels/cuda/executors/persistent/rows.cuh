@@ -1,47 +1,65 @@
-/* rows.cuh: the rows of the next steps, and the masks of their dropouts, which cuda/persistent
- * prepares while it waits for other blocks. */
+/* rows.cuh: the rows of the next micro-batches and the masks of their dropouts, which
+ * cuda/persistent prepares while it waits for other blocks, or with a warp of its own. */
 #ifndef EP_KERNELS_CUDA_EXECUTORS_PERSISTENT_ROWS_CUH
 #define EP_KERNELS_CUDA_EXECUTORS_PERSISTENT_ROWS_CUH
 
 #include "kernels/cuda/device/cp_async.cuh"
 #include "kernels/cuda/executors/persistent/context.cuh"
 
-/* Orders are of two steps, permutations of two epochs, each at the parity of its number. */
+/* --- orders ---------------------------------------------------------------------------------- */
+
+/* Of two micro-batches, each at the parity of its number. */
 static __device__ __forceinline__ int *order_at(int parity) {
   return (int *)(memory + ORDER) + parity * ROWS;
 }
-static __device__ __forceinline__ ep_permutation *permutation_at(long long epoch) {
-  return (ep_permutation *)(memory + PERMUTATIONS) + (epoch & 1);
+static __device__ __forceinline__ ep_permutation *permutation() {
+  return (ep_permutation *)(memory + PERMUTATION);
 }
 
-/* One thread. */
+/* A warp: the permutation of an epoch's rows, in the place of the one before. */
 static __device__ __forceinline__ void permutation_make(const context &c, long long epoch) {
-  if constexpr (SHUFFLES)
-    *permutation_at(epoch) = ep_permutation_make(c.s.seed, EP_RANDOM_SHUFFLE, epoch, TRAIN_ROWS);
+  if (!SHUFFLES) return;
+  __syncwarp();
+  if (c.lane == 0)
+    *permutation() = ep_permutation_make(c.s.seed, EP_RANDOM_SHUFFLE, epoch, TRAIN_ROWS);
+  __syncwarp();
 }
 
-/* Which rows of the training set a step takes; -1: none. number: the step's in `epoch`, or behind
- * its last; parity: the step's. The last threads do it: the first ones have other work. */
-static __device__ __forceinline__ void order_make(const context &c, long long epoch, int number,
+/* A warp: which rows of the training set a micro-batch takes; -1: none. at: its number in `epoch`,
+ * or behind its last; it follows the one that was asked for before. */
+static __device__ __forceinline__ void order_make(const context &c, long long epoch, int at,
                                                   int parity) {
-  const int at = THREADS - 1 - c.thread;
-  if (at >= ROWS) return;
-  epoch += number / STEPS_PER_EPOCH;
-  number %= STEPS_PER_EPOCH;
-  const int in_batch = c.group * ROWS + at;
-  const bool exists = in_batch < rows_of(number);
-  int row = number * BATCH_ROWS + in_batch;
-  if (SHUFFLES && exists) row = (int)ep_permutation_at(permutation_at(epoch), (unsigned)row);
-  order_at(parity)[at] = exists ? row : -1;
+  constexpr int PER_EPOCH = STEPS_PER_EPOCH * MICRO_BATCHES, EACH = divide_up(ROWS, WARP);
+  if (at >= PER_EPOCH) {
+    epoch += at / PER_EPOCH;
+    at %= PER_EPOCH;
+    if (at == 0) permutation_make(c, epoch);
+  }
+  const int number = at / MICRO_BATCHES, micro_batch = at % MICRO_BATCHES;
+  const int first = (c.group * MICRO_BATCHES + micro_batch) * ROWS + c.lane;
+  unsigned row[EACH];
+#pragma unroll
+  for (int i = 0; i < EACH; i++) {
+    const bool exists = first + i * WARP < rows_of(number);
+    row[i] = exists ? number * BATCH_ROWS + first + i * WARP : 0;
+  }
+  if (SHUFFLES) ep_permutation_each(permutation(), row, EACH);
+#pragma unroll
+  for (int i = 0; i < EACH; i++)
+    if (c.lane + i * WARP < ROWS)
+      order_at(parity)[c.lane + i * WARP] = first + i * WARP < rows_of(number) ? (int)row[i] : -1;
+  __syncwarp();
 }
 
-/* Starts the copies of a step's rows: x, and behind it y. */
-static __device__ __forceinline__ void rows_fetch(const context &c, int parity) {
+/* Starts the copies of a micro-batch's rows: x, and behind it y. Thread number `thread` of
+ * `threads`. */
+static __device__ __forceinline__ void rows_fetch(const context &c, int thread, int threads,
+                                                  int parity) {
   constexpr int EACH = ROW_WORDS / 4;
   const int *order = order_at(parity);
   float *to = memory + INPUT + (INPUT_BUFFERS > 1 ? parity * ROWS * INPUT_LINE : 0);
 #pragma unroll 4
-  for (int i = c.thread; i < ROWS * EACH; i += THREADS) {
+  for (int i = thread; i < ROWS * EACH; i += threads) {
     const int row = i / EACH, column = i % EACH * 4, from = order[row];
     cp_async_16(to + row * INPUT_LINE + column,
                 c.s.rows + (long long)max(from, 0) * ROW_WORDS + column, from >= 0);
@@ -81,8 +99,10 @@ static __device__ __forceinline__ ep_random4 mask_words(const context &c, long l
 }
 
 template <class S>
-static __device__ __forceinline__ void masks_make(const context &c, long long step, int parity) {
+static __device__ __forceinline__ void masks_make(const context &c, long long step, int micro_batch,
+                                                  int parity) {
   constexpr bool ALIGNED = S::OUT % 4 == 0 && (!S::SLICED || S::SLICE % 4 == 0);
+  const int first = (c.group * MICRO_BATCHES + micro_batch) * ROWS;
 #pragma unroll 1
   for (int number = 0; number < S::DROPOUTS; number++) {
     unsigned char *mask = mask_at<S>(number, parity);
@@ -91,7 +111,7 @@ static __device__ __forceinline__ void masks_make(const context &c, long long st
 #pragma unroll 1
     for (int i = c.thread; i < divide_up(S::FEATURES, 4) * ROWS; i += THREADS) {
       const int row = i % ROWS, feature = i / ROWS * 4;
-      const long long element = (long long)(c.group * ROWS + row) * S::OUT + c.first<S>() + feature;
+      const long long element = (long long)(first + row) * S::OUT + c.first<S>() + feature;
       const ep_random4 words = mask_words<ALIGNED>(c, step, layer, element);
 #pragma unroll
       for (int k = 0; k < 4; k++)

@@ -65,7 +65,8 @@ static __device__ __forceinline__ void value_take(context &c, int feature, int r
     store(memory + S::VALUE + at, value);
     if constexpr (S::HAS_TAIL && !S::IS_IN_PLACE) store(memory + S::GRAD + at, derivative);
     if constexpr (S::GATHERS_VALUE)
-      c.give(S::GIVEN_VALUE + (c.group * S::OUT + c.first<S>() + feature) * ROWS + row, value);
+      c.of_rows.give(S::GIVEN_VALUE + (c.group * S::OUT + c.first<S>() + feature) * ROWS + row,
+                     value);
   }
 }
 
@@ -85,14 +86,14 @@ static __device__ __forceinline__ void grad_take(context &c, int feature, int ro
   if constexpr (S::IS_LINEAR) operands_round(grad);
   store(at, grad);
   if constexpr (S::GATHERS_GRAD)
-    c.give(S::GIVEN_GRAD + (c.group * S::OUT + c.first<S>() + feature) * ROWS + row, grad);
+    c.of_rows.give(S::GIVEN_GRAD + (c.group * S::OUT + c.first<S>() + feature) * ROWS + row, grad);
 }
 
 /* All blocks' slices of a value, or of a gradient, to [OUT, LINE]. */
 template <class S>
 static __device__ __forceinline__ void slices_gather(const context &c, int given, int to) {
   gather<S::OUT * ROWS / 4>(
-      c, c.exchange + given + c.group * S::OUT * ROWS, [&](int vector, const float4 &value) {
+      c, c.of_rows, given + c.group * S::OUT * ROWS, [&](int vector, const float4 &value) {
         const int feature = vector / (ROWS / 4), row = vector % (ROWS / 4) * 4;
         *(float4 *)(memory + to + feature * LINE + row) = value;
       });
@@ -101,23 +102,30 @@ static __device__ __forceinline__ void slices_gather(const context &c, int given
 /* Behind grad_take for all of a stage: the gradient is there for all threads. */
 template <class S> static __device__ __forceinline__ void grad_finish(const context &c) {
   if constexpr (S::GATHERS_GRAD) slices_gather<S>(c, S::GIVEN_GRAD, S::FULL_GRAD);
-  __syncthreads();
+  block_sync();
 }
 
 /* --- gradients by parameters ----------------------------------------------------------------- */
 
-/* The gradient by a word of a stage's segment, or by two neighbours, on this block's rows: to this
- * block, which has all rows, or to the one that sums it up. dense: the word's number among all
- * parameters of this slice. */
-template <int N>
-static __device__ __forceinline__ void gradient_give(const context &c, int word, int dense,
-                                                     const float (&value)[N]) {
-  if constexpr (GROUPS == 1)
-    store(memory + GRADIENT + word, value);
+/* The gradient by a word of a stage's segment, or by two neighbours, on this micro-batch: added to
+ * those of the ones before. With the last one it goes to this block, which has all rows, or to the
+ * groups' sum. The same thread has the same words in each micro-batch. */
+template <class S, int N>
+static __device__ __forceinline__ void gradient_give(const context &c, int word,
+                                                     float (&value)[N]) {
+  float *to = memory + GRADIENT + word;
+  if constexpr (MICRO_BATCHES > 1) {
+    to += S::WEIGHTS; /* each stage has its own sums */
+    float sum[N];
+    load(sum, to);
+#pragma unroll
+    for (int i = 0; i < N; i++) value[i] += c.micro_batch > 0 ? sum[i] : 0;
+  }
+  if (GROUPS == 1 || !c.is_last_micro_batch())
+    store(to, value);
   else
-    c.give(GIVEN_GRADIENTS + ((c.slice * GROUPS + dense / CHUNK) * GROUPS + c.group) * CHUNK +
-               dense % CHUNK,
-           value);
+    c.of_words.give(
+        GIVEN_GRADIENTS + (c.slice * GROUPS + c.group) * VECTOR_WORDS + S::WEIGHTS + word, value);
 }
 
 #endif
