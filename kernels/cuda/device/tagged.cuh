@@ -34,6 +34,31 @@ static __device__ __forceinline__ void tagged_store1(float *to, float value) {
   asm volatile("st.relaxed.gpu.global.f32 [%0], %1;" ::"l"(to), "f"(value));
 }
 
+/* st.relaxed.cluster.shared::cluster, to what cluster_address gave. */
+static __device__ __forceinline__ void tagged_store2(unsigned to, float2 value) {
+  asm volatile("st.relaxed.cluster.shared::cluster.v2.f32 [%0], {%1, %2};" ::"r"(to), "f"(value.x),
+               "f"(value.y));
+}
+static __device__ __forceinline__ void tagged_store1(unsigned to, float value) {
+  asm volatile("st.relaxed.cluster.shared::cluster.f32 [%0], %1;" ::"r"(to), "f"(value));
+}
+
+/* ld.relaxed.cluster.shared::cta, of this block's memory. */
+static __device__ __forceinline__ float4 tagged_load4(unsigned from) {
+  float4 v;
+  asm volatile("ld.relaxed.cluster.shared::cta.v4.f32 {%0, %1, %2, %3}, [%4];"
+               : "=f"(v.x), "=f"(v.y), "=f"(v.z), "=f"(v.w)
+               : "r"(from));
+  return v;
+}
+static __device__ __forceinline__ float2 tagged_load2(unsigned from) {
+  float2 v;
+  asm volatile("ld.relaxed.cluster.shared::cta.v2.f32 {%0, %1}, [%2];"
+               : "=f"(v.x), "=f"(v.y)
+               : "r"(from));
+  return v;
+}
+
 /* After many turns of polling: another block of the launch is gone, or a plan is wrong. */
 static __device__ __forceinline__ void tagged_poll(int &turns) {
   if (++turns > 1 << 25) __trap();

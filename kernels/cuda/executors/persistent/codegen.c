@@ -31,15 +31,17 @@ static void plan_write(ep_cuda_codegen *codegen, const ep_persistent_plan *plan)
                  {"VECTOR_WORDS", plan->vector_words},
                  {"GIVEN_GRADIENTS", plan->given_gradients},
                  {"GIVEN_WORDS", plan->given_words},
+                 {"EXCHANGE", plan->clustered ? plan->exchange : -1},
                  {"ROWS_HALF", plan->rows_half},
                  {"WORDS_HALF", plan->words_half},
-                 {"GIVEN_METRICS", 2 * (plan->rows_half + plan->words_half)},
+                 {"GIVEN_METRICS", plan->clustered ? 0 : 2 * (plan->rows_half + plan->words_half)},
                  {"REPORTERS", plan->reporters},
                  {"STATE_WORDS", plan->state_words}};
   const bool idles = plan->idle_stage >= 0;
   for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
     ep_cuda_codegen_number(codegen, numbers[i].name, numbers[i].value);
   ep_cuda_codegen_flag(codegen, "LOSS_IS_SLICED", plan->stages[plan->stages_count - 1].sliced);
+  ep_cuda_codegen_flag(codegen, "CLUSTERED", plan->clustered);
   ep_cuda_codegen_flag(codegen, "HELPED", plan->helper);
   ep_cuda_codegen_flag(codegen, "IDLES_BETWEEN", !idles && plan->groups == 1);
   ep_cuda_codegen_flag(codegen, "IDLES_AT_UPDATE", !idles && plan->groups > 1);

@@ -3,10 +3,12 @@
 #ifndef EP_KERNELS_CUDA_EXECUTORS_PERSISTENT_CONTEXT_CUH
 #define EP_KERNELS_CUDA_EXECUTORS_PERSISTENT_CONTEXT_CUH
 
+#include "kernels/cuda/device/cluster.cuh"
 #include "kernels/cuda/device/constants.cuh"
 #include "kernels/cuda/device/dynamic_memory.cuh"
 #include "kernels/cuda/device/mma.cuh"
 #include "kernels/cuda/device/named_barrier.cuh"
+#include "kernels/cuda/device/shared_memory.cuh"
 #include "kernels/cuda/device/tagged.cuh"
 #include "kernels/cuda/executors/persistent/args.h"
 #include "kernels/formulas/dropout.h"
@@ -47,21 +49,47 @@ static __device__ __forceinline__ unsigned tag_of(long long number) {
   return (unsigned)(number >> 1 & 1) ^ 1;
 }
 
-/* Tagged words of a micro-batch, or of a step. */
+/* Tagged words of a micro-batch, or of a step: in device memory, or, CLUSTERED, in the shared
+ * memory of each block that they are given to. */
 struct exchange {
   float *words;
+  unsigned at; /* CLUSTERED: their shared address */
   unsigned tag;
 
-  /* Stores at word `at`. */
+  static __device__ __forceinline__ exchange of(const args &s, int place, unsigned tag) {
+    if constexpr (CLUSTERED) return {nullptr, shared_address(memory + EXCHANGE + place), tag};
+    return {s.exchange + place, 0, tag};
+  }
+
   __device__ __forceinline__ float tagged(float value) const {
     return __uint_as_float(__float_as_uint(untagged(value)) | tag);
   }
-  __device__ __forceinline__ void give(int at, const float (&value)[2]) const {
-    tagged_store2(words + at, make_float2(tagged(value[0]), tagged(value[1])));
+  template <class TO> __device__ __forceinline__ void store_to(TO to, const float (&of)[2]) const {
+    tagged_store2(to, make_float2(tagged(of[0]), tagged(of[1])));
   }
-  __device__ __forceinline__ void give(int at, const float (&value)[1]) const {
-    tagged_store1(words + at, tagged(value[0]));
+  template <class TO> __device__ __forceinline__ void store_to(TO to, const float (&of)[1]) const {
+    tagged_store1(to, tagged(of[0]));
   }
+
+  /* Stores at word `word`, for all blocks that read it there. */
+  template <int N> __device__ __forceinline__ void give(int word, const float (&value)[N]) const {
+    store_to(words + word, value);
+  }
+  /* CLUSTERED: of block `block`. */
+  template <int N>
+  __device__ __forceinline__ void give_to(unsigned block, int word, const float (&value)[N]) const {
+    store_to(cluster_address(at + 4 * word, block), value);
+  }
+
+  __device__ __forceinline__ float4 load4(int word) const {
+    if constexpr (CLUSTERED) return tagged_load4(at + 4 * word);
+    return tagged_load4(words + word);
+  }
+  __device__ __forceinline__ float2 load2(int word) const {
+    if constexpr (CLUSTERED) return tagged_load2(at + 4 * word);
+    return tagged_load2(words + word);
+  }
+
   /* asked: which of the words, a bit each. */
   __device__ __forceinline__ unsigned is_missing(const float4 &v, unsigned asked) const {
     return (((__float_as_uint(v.x) ^ tag) & asked) | ((__float_as_uint(v.y) ^ tag) & asked >> 1) |

@@ -13,14 +13,13 @@ constexpr unsigned ALL_WORDS = 15;
  * a bit each. */
 template <int COUNT>
 static __device__ __forceinline__ void vectors_wait(const exchange &given, int at, int first,
-                                                    int every, int end, long long stride,
-                                                    unsigned asked, float4 (&to)[COUNT]) {
-  const float *from = given.words + at;
+                                                    int every, int end, int stride, unsigned asked,
+                                                    float4 (&to)[COUNT]) {
   for (int turns = 0;; tagged_poll(turns)) {
     unsigned missing = 0;
 #pragma unroll
     for (int i = 0; i < COUNT; i++)
-      if (first + i * every < end) to[i] = tagged_load4(from + (first + i * every) * stride);
+      if (first + i * every < end) to[i] = given.load4(at + (first + i * every) * stride);
 #pragma unroll
     for (int i = 0; i < COUNT; i++)
       if (first + i * every < end) missing |= given.is_missing(to[i], asked);

@@ -270,7 +270,7 @@ static __device__ __forceinline__ void step_begin(context &c, long long at) {
   if (c.number == STEPS_PER_EPOCH) c.number = 0, c.epoch++;
   c.rows = rows_of(c.number);
   c.scale = 1.0f / (float)(c.rows * (TAKES_CLASSES ? 1 : OUT));
-  c.of_words = {c.s.exchange + 2 * ROWS_HALF + (c.step & 1) * WORDS_HALF, tag_of(c.step)};
+  c.of_words = exchange::of(c.s, 2 * ROWS_HALF + (int)(c.step & 1) * WORDS_HALF, tag_of(c.step));
   c.loss = c.misses = 0;
 }
 
@@ -278,7 +278,7 @@ static __device__ __forceinline__ void micro_batch_begin(context &c, int number)
   const long long of_all = c.step * MICRO_BATCHES + number;
   c.micro_batch = number;
   c.parity = (int)(of_all & 1);
-  c.of_rows = {c.s.exchange + c.parity * ROWS_HALF, tag_of(of_all)};
+  c.of_rows = exchange::of(c.s, c.parity * ROWS_HALF, tag_of(of_all));
 }
 
 /* Keeps the compiler from holding in registers, over steps, all that follows from a thread's
@@ -347,6 +347,15 @@ static __device__ __forceinline__ void metrics_end(const context &c) {
   metrics_collect(c, c.s.steps - 1);
 }
 
+/* CLUSTERED: nothing has arrived of the first two of `half` words each from number `first` on. */
+static __device__ __forceinline__ void exchange_clear(const context &c, int at, int half,
+                                                      long long first) {
+  for (int i = c.thread; i < 2 * half; i += BLOCK_THREADS) {
+    const long long number = first + (((first & 1) != 0) != (i >= half));
+    memory[EXCHANGE + at + i] = __uint_as_float(tag_of(number) ? 0 : ~0u);
+  }
+}
+
 /* Everything is zero but what is loaded. */
 static __device__ __forceinline__ void launch_begin(context &c, own_words &own) {
   words_load(c);
@@ -376,6 +385,11 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, 1)
   c.number = (int)(s.first_step % STEPS_PER_EPOCH);
   for (int i = c.thread; i < MEMORY_WORDS; i += BLOCK_THREADS) memory[i] = 0;
   __syncthreads();
+  if constexpr (CLUSTERED) {
+    exchange_clear(c, 0, ROWS_HALF, s.first_step * MICRO_BATCHES);
+    exchange_clear(c, 2 * ROWS_HALF, WORDS_HALF, s.first_step);
+    cluster_sync();
+  }
   if (c.warp == BLOCK_THREADS / WARP - 1) rows_begin(c);
   if (HELPED && c.warp == WARPS) {
     __syncthreads();
@@ -389,6 +403,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, 1)
     launch_end(c, own);
   }
   if (c.warp == BLOCK_THREADS / WARP - 1) metrics_end(c);
+  if constexpr (CLUSTERED) cluster_sync(); /* others may still store here */
 }
 
 #endif

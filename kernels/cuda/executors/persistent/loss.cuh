@@ -7,20 +7,30 @@
 
 /* --- classes --------------------------------------------------------------------------------- */
 
-constexpr int FEW_CLASSES = 16; /* a row's are a thread's; of more, a warp's */
+/* A row's classes are shared out among so many lanes: a warp's where there are warps for the rows.
+ * Four of them are eight lanes apart, so that neighbours have neighbouring rows. */
+constexpr int class_lanes(int classes) {
+  return classes <= 4 ? 1 : classes <= 16 || (classes <= 128 && ROWS >= 64) ? 4 : WARP;
+}
+constexpr int lanes_apart(int lanes) {
+  return lanes == 4 ? 8 : 1;
+}
 
 /* Over the LANES lanes that share a row. */
 template <int LANES> static __device__ __forceinline__ float lanes_sum(float value) {
-  return LANES == 1 ? value : warp_sum(value);
+#pragma unroll
+  for (int lanes = LANES / 2; lanes > 0; lanes /= 2)
+    value += __shfl_xor_sync(ALL_LANES, value, lanes * lanes_apart(LANES));
+  return value;
 }
 
 /* The first of a row's scores in the order of argmax, in all lanes. */
 template <int LANES>
 static __device__ __forceinline__ void argmax_lanes(float &largest, int &index) {
 #pragma unroll
-  for (int distance = LANES / 2; distance > 0; distance /= 2) {
-    const float other = __shfl_xor_sync(ALL_LANES, largest, distance);
-    const int at = __shfl_xor_sync(ALL_LANES, index, distance);
+  for (int lanes = LANES / 2; lanes > 0; lanes /= 2) {
+    const float other = __shfl_xor_sync(ALL_LANES, largest, lanes * lanes_apart(LANES));
+    const int at = __shfl_xor_sync(ALL_LANES, index, lanes * lanes_apart(LANES));
     if (ep_argmax_precedes(other, at, largest, index)) largest = other, index = at;
   }
 }
@@ -78,12 +88,12 @@ static __device__ __forceinline__ void row_loss(context &c, int row, int lane) {
 }
 
 template <class S> static __device__ __forceinline__ void classes_loss(context &c) {
-  if constexpr (S::OUT <= FEW_CLASSES) {
-    for (int row = c.thread; row < ROWS; row += THREADS) row_loss<S, 1>(c, row, 0);
-  } else {
+  constexpr int LANES = class_lanes(S::OUT), AT_ONCE = THREADS / LANES; /* rows */
+  const int row = LANES == 1 ? c.thread : LANES == 4 ? c.warp * 8 + c.lane % 8 : c.warp;
+  const int lane = LANES == 4 ? c.lane / 8 : c.thread % LANES;
 #pragma unroll 1
-    for (int row = c.warp; row < ROWS; row += WARPS) row_loss<S, WARP>(c, row, c.lane);
-  }
+  for (int first = 0; first < ROWS; first += AT_ONCE)
+    if (first + row < ROWS) row_loss<S, LANES>(c, first + row, lane);
   block_sync();
 }
 

@@ -137,6 +137,9 @@ static int64_t weights_end(const ep_persistent_plan *plan, int i) {
          FRAGMENT;
 }
 
+/* Of the exchanges, behind the places of parameters. */
+static void exchange_place(ep_persistent_plan *plan);
+
 static void shared_place(const ep_program *program, ep_persistent_plan *plan) {
   const int threads = plan->warps * EP_GPU_WARP, features = (int)program->in_features;
   const int permutation_words = (int)(sizeof(ep_permutation) / 4);
@@ -147,7 +150,9 @@ static void shared_place(const ep_program *program, ep_persistent_plan *plan) {
     segment_place(plan, i);
   if (plan->memory_words > plan->memory_words_max) return;
   plan->vector_words = plan->memory_words;
-  take(plan, FRAGMENT);
+  plan->chunk = ep_persistent_up(ep_persistent_parts(plan->vector_words, plan->groups), 4);
+  take(plan, FRAGMENT); /* zeros, which a product may read behind the last line */
+  exchange_place(plan);
   int values = 0;
   for (int i = 0; i < plan->stages_count; i++)
     if (ep_persistent_gathers_value(plan, i)) values = most(values, plan->stages[i].out);
@@ -165,7 +170,6 @@ static void shared_place(const ep_program *program, ep_persistent_plan *plan) {
     scratch = most(scratch, stage_scratch(plan, i));
     if (weights_end(plan, i) > end) end = weights_end(plan, i);
   }
-  plan->chunk = ep_persistent_up(ep_persistent_parts(plan->vector_words, plan->groups), 4);
   if (plan->groups > 1) scratch = most(scratch, reduction_words(plan, plan->chunk));
   plan->gradient = take(plan, gradient);
   plan->scratch = take(plan, scratch);
@@ -220,23 +224,27 @@ static void exchange_place(ep_persistent_plan *plan) {
     if (norm > 0) give(half, true, norm); /* and of the sums backward */
   }
   half = &plan->words_half;
-  plan->given_gradients = give(half, groups > 1, slices * groups * plan->vector_words);
+  plan->given_gradients = give(
+      half, groups > 1, groups * (plan->clustered ? plan->chunk : slices * plan->vector_words));
   plan->given_words = give(half, groups > 1, slices * plan->vector_words);
   const bool sliced = plan->stages[plan->stages_count - 1].sliced;
   plan->reporters = plan->groups * (sliced ? plan->slices : 1);
-  plan->exchange_words =
-      2 * (plan->rows_half + plan->words_half) + 8 * 2 * (int64_t)plan->reporters + 32;
+  const int64_t words = 2 * (plan->rows_half + plan->words_half);
+  plan->exchange_words = (plan->clustered ? 0 : words) + 8 * 2 * (int64_t)plan->reporters + 32;
+  if (plan->clustered) plan->exchange = take(plan, words);
 }
 
 void ep_persistent_fills(const ep_persistent_plan *plan, int64_t first_step,
                          ep_persistent_fill out[EP_PERSISTENT_FILLS]) {
-  const int64_t metrics = 2 * (plan->rows_half + plan->words_half);
+  const int64_t rows_half = plan->clustered ? 0 : plan->rows_half;
+  const int64_t words_half = plan->clustered ? 0 : plan->words_half;
+  const int64_t metrics = 2 * (rows_half + words_half);
   for (int i = 0; i < 2; i++) {
     const int64_t micro_batch = first_step * plan->micro_batches + i, step = first_step + i;
-    out[i] = (ep_persistent_fill){micro_batch % 2 * plan->rows_half, plan->rows_half,
+    out[i] = (ep_persistent_fill){micro_batch % 2 * rows_half, rows_half,
                                   micro_batch / 2 % 2 == 0 ? 0 : 0xff};
-    out[2 + i] = (ep_persistent_fill){2 * plan->rows_half + step % 2 * plan->words_half,
-                                      plan->words_half, step / 2 % 2 == 0 ? 0 : 0xff};
+    out[2 + i] = (ep_persistent_fill){2 * rows_half + step % 2 * words_half, words_half,
+                                      step / 2 % 2 == 0 ? 0 : 0xff};
   }
   out[4] = (ep_persistent_fill){metrics, plan->exchange_words - metrics, 0};
 }
@@ -267,15 +275,22 @@ static bool registers_fit(const ep_program *program, const ep_persistent_plan *p
   return registers_words(program, plan) <= registers;
 }
 
-bool ep_persistent_memory_place(const ep_program *program, ep_persistent_plan *plan,
-                                ep_persistent_thrift thrift) {
-  plan->thrift = thrift;
+/* With the exchange in shared memory, or not. */
+static bool placed(const ep_program *program, ep_persistent_plan *plan, bool clustered) {
+  plan->clustered = clustered;
   shared_place(program, plan);
-  if (plan->memory_words > plan->memory_words_max) return false;
-  exchange_place(plan);
-  plan->idle_stage = idle_stage(plan);
+  if (plan->memory_words > plan->memory_words_max || plan->exchange_words >= INT32_MAX)
+    return false;
   /* Slices wait for each other often enough to do its work meanwhile. */
   plan->helper = plan->slices == 1;
   plan->helper = plan->helper && registers_fit(program, plan);
-  return plan->exchange_words < INT32_MAX && registers_fit(program, plan);
+  return registers_fit(program, plan);
+}
+
+bool ep_persistent_memory_place(const ep_program *program, ep_persistent_plan *plan,
+                                ep_persistent_thrift thrift) {
+  plan->thrift = thrift;
+  plan->idle_stage = idle_stage(plan);
+  return (ep_persistent_fits_cluster(plan) && placed(program, plan, true)) ||
+         placed(program, plan, false);
 }

@@ -20,8 +20,12 @@ template <class S>
 static __device__ __forceinline__ void pair_give(const context &c, int given, int feature, float a,
                                                  float b) {
   const float of[2] = {a, b};
-  if (c.lane == 0)
-    c.of_rows.give(given + ((c.slice * S::FEATURES + feature) * GROUPS + c.group) * 2, of);
+  const int at = given + ((c.slice * S::FEATURES + feature) * GROUPS + c.group) * 2;
+  if constexpr (CLUSTERED) {
+    if (c.lane < GROUPS) c.of_rows.give_to(c.lane, at, of);
+  } else {
+    if (c.lane == 0) c.of_rows.give(at, of);
+  }
 }
 
 /* The groups' numbers of a feature: take(group, a, b), each group by one lane. */
@@ -29,7 +33,7 @@ template <class S, class TAKE>
 static __device__ __forceinline__ void pairs_take(const context &c, int given, int feature,
                                                   TAKE take) {
   constexpr int COUNT = divide_up(GROUPS, WARP);
-  const float *from = c.of_rows.words + given + (c.slice * S::FEATURES + feature) * GROUPS * 2;
+  const int from = given + (c.slice * S::FEATURES + feature) * GROUPS * 2;
   float2 pair[COUNT];
   for (int turns = 0;; tagged_poll(turns)) {
     unsigned missing = 0;
@@ -37,7 +41,7 @@ static __device__ __forceinline__ void pairs_take(const context &c, int given, i
     for (int i = 0; i < COUNT; i++) {
       const int group = c.lane + i * WARP;
       if (group >= GROUPS) continue;
-      pair[i] = tagged_load2(from + group * 2);
+      pair[i] = c.of_rows.load2(from + group * 2);
       missing |= c.of_rows.is_missing(pair[i]);
     }
     if (!__any_sync(ALL_LANES, missing)) break;
@@ -204,14 +208,27 @@ template <class S, class P> static __device__ __forceinline__ void batch_norm_ba
 
 constexpr int ROW_PARTS = THREADS / ROWS; /* threads that share a row's features */
 
-/* The sums, over the threads of each row, of two numbers, in each of them. */
+constexpr int min_of(int a, int b) {
+  return a < b ? a : b;
+}
+
+/* Those of them that sum up `count` numbers of a row: the more there are, the more there is to add
+ * in the end. */
+constexpr int sum_parts(int count) {
+  int parts = 1;
+  while (2 * parts <= ROW_PARTS && 2 * parts * parts <= count) parts *= 2;
+  return parts;
+}
+
+/* The sums, over the first PARTS threads of each row, of two numbers, in each of its threads. */
+template <int PARTS>
 static __device__ __forceinline__ float2 row_parts_sum(const context &c, float2 own) {
   const int row = c.thread % ROWS, part = c.thread / ROWS;
   float2 *scratch = (float2 *)(memory + SCRATCH), all = make_float2(0, 0);
-  if (part < ROW_PARTS) scratch[part * ROWS + row] = own;
+  if (part < PARTS) scratch[part * ROWS + row] = own;
   block_sync();
 #pragma unroll 8
-  for (int p = 0; p < ROW_PARTS; p++) {
+  for (int p = 0; p < PARTS; p++) {
     const float2 more = scratch[p * ROWS + row];
     all.x += more.x, all.y += more.y;
   }
@@ -221,34 +238,37 @@ static __device__ __forceinline__ float2 row_parts_sum(const context &c, float2 
 /* The same over this block's features of each row: of(feature, row). */
 template <class S, class OF>
 static __device__ __forceinline__ float2 features_sums(const context &c, OF of) {
+  constexpr int PARTS = sum_parts(S::FEATURES);
   const int row = c.thread % ROWS, part = c.thread / ROWS, features = c.features<S>();
   float2 sum = make_float2(0, 0);
-  if (part < ROW_PARTS)
-    for (int f = part; f < features; f += ROW_PARTS) {
+  if (part < PARTS)
+    for (int f = part; f < features; f += PARTS) {
       const float2 more = of(f, row);
       sum.x += more.x, sum.y += more.y;
     }
-  return row_parts_sum(c, sum);
+  return row_parts_sum<PARTS>(c, sum);
 }
+
+constexpr int SLICE_PARTS = min_of(ROW_PARTS, min_of(32, power_above(SLICES)));
 
 /* Two numbers of each of this block's rows, which all threads of the row have, to all slices; then
  * each thread takes those of some slices: take(slice, a, b). */
 template <class TAKE>
 static __device__ __forceinline__ void row_pairs_exchange(const context &c, int given, float2 own,
                                                           TAKE take) {
-  constexpr int COUNT = divide_up(SLICES, ROW_PARTS);
+  constexpr int COUNT = divide_up(SLICES, SLICE_PARTS);
   const int row = c.thread % ROWS, part = c.thread / ROWS;
   const float of[2] = {own.x, own.y};
   const int first = given + (c.group * SLICES * ROWS + row) * 2;
   if (part == 0) c.of_rows.give(first + c.slice * ROWS * 2, of);
-  if (part >= ROW_PARTS) return;
+  if (part >= SLICE_PARTS) return;
 #pragma unroll
   for (int i = 0; i < COUNT; i++) {
-    const int slice = part + i * ROW_PARTS;
+    const int slice = part + i * SLICE_PARTS;
     if (slice >= SLICES) break;
     float2 pair;
     for (int turns = 0;; tagged_poll(turns)) {
-      pair = tagged_load2(c.of_rows.words + first + slice * ROWS * 2);
+      pair = c.of_rows.load2(first + slice * ROWS * 2);
       if (!c.of_rows.is_missing(pair)) break;
     }
     take(slice, untagged(pair.x), untagged(pair.y));
@@ -258,22 +278,22 @@ static __device__ __forceinline__ void row_pairs_exchange(const context &c, int 
 /* Of each row over all slices, of which `own` are this slice's: Chan's merge. */
 template <class S>
 static __device__ __forceinline__ moments row_moments_merge(const context &c, const moments &own) {
-  constexpr int COUNT = divide_up(SLICES, ROW_PARTS);
+  constexpr int COUNT = divide_up(SLICES, SLICE_PARTS);
   float mean[COUNT] = {}, share[COUNT] = {}, squares = 0, sum = 0;
   row_pairs_exchange(c, S::GIVEN_STATISTICS, make_float2(own.mean, own.squares),
                      [&](int slice, float of_mean, float of_squares) {
                        const float features = (float)part_of(S::OUT, S::SLICE, slice);
-                       mean[slice / ROW_PARTS] = of_mean;
-                       share[slice / ROW_PARTS] = features;
+                       mean[slice / SLICE_PARTS] = of_mean;
+                       share[slice / SLICE_PARTS] = features;
                        sum += features * of_mean;
                        squares += of_squares;
                      });
   block_sync(); /* the scratch */
-  const float all = row_parts_sum(c, make_float2(sum, 0)).x / (float)S::OUT;
+  const float all = row_parts_sum<SLICE_PARTS>(c, make_float2(sum, 0)).x / (float)S::OUT;
 #pragma unroll
   for (int i = 0; i < COUNT; i++) squares += share[i] * (mean[i] - all) * (mean[i] - all);
   block_sync();
-  return {all, row_parts_sum(c, make_float2(squares, 0)).x};
+  return {all, row_parts_sum<SLICE_PARTS>(c, make_float2(squares, 0)).x};
 }
 
 /* Of each row's features. The squares are those about a row's first value, which is near enough to
@@ -321,7 +341,7 @@ template <class S> static __device__ __forceinline__ float2 row_gradient_sums(co
     sum.y += b;
   });
   block_sync(); /* the scratch */
-  return row_parts_sum(c, sum);
+  return row_parts_sum<SLICE_PARTS>(c, sum);
 }
 
 template <class S, class P> static __device__ __forceinline__ void layer_norm_backward(context &c) {

@@ -1,5 +1,6 @@
 #include "kernels/cuda/executors/persistent/plan.h"
 
+#include <limits.h>
 #include <string.h>
 
 #include "kernels/formulas/activations.h"
@@ -264,6 +265,7 @@ static bool plan_begin(const ep_program *program, const ep_gpu_traits *gpu,
                        ep_persistent_plan *plan) {
   const bool made = ep_persistent_stages_make(program, plan);
   plan->memory_words_max = (int)(ep_gpu_shared_bytes(gpu->capability) / (int64_t)sizeof(float));
+  plan->has_clusters = ep_gpu_features(gpu->capability) & EP_GPU_LARGE_BLOCKS;
   return made;
 }
 
@@ -304,16 +306,9 @@ static void slices_try(const ep_program *program, int multiprocessors, int group
   }
 }
 
-/* How many groups of rows are tried next: twice as many, then half as many more, at last all that
- * there is room for; 0: no more. */
-static int groups_after(int groups, int multiprocessors) {
-  const int more = groups < 8 ? groups * 2 : groups + groups / 2;
-  if (groups == multiprocessors) return 0;
-  return more < multiprocessors ? more : multiprocessors;
-}
-
 bool ep_persistent_plan_make(const ep_program *program, const ep_gpu_traits *gpu,
                              ep_persistent_plan *out) {
+  static const int groups[] = {1, 2, 4, 8, 12, 16, 18, 27, 40, 60, 90, INT_MAX};
   ep_persistent_plan plan;
   const int multiprocessors = multiprocessors_of(gpu);
   memset(out, 0, sizeof *out);
@@ -322,10 +317,11 @@ bool ep_persistent_plan_make(const ep_program *program, const ep_gpu_traits *gpu
       program->batch_size * program->target_columns > ELEMENTS_MAX ||
       program->train_rows > INT32_MAX / 2 || !plan_begin(program, gpu, &plan))
     return false;
-  for (int most = 1, tried = 0; most > 0; most = groups_after(most, multiprocessors)) {
+  for (size_t i = 0, tried = 0; i < sizeof groups / sizeof *groups; i++) {
+    const int most = groups[i] < multiprocessors ? groups[i] : multiprocessors;
     rows_cut(program, &plan, most, 1);
-    if (plan.groups == tried) continue;
-    tried = plan.groups;
+    if ((size_t)plan.groups == tried) continue;
+    tried = (size_t)plan.groups;
     slices_try(program, multiprocessors, plan.groups, &plan, out);
   }
   return out->cycles > 0;

@@ -65,6 +65,7 @@ typedef enum {
 typedef struct {
   int stages_count;
   int memory_words_max; /* of a block of the GPU */
+  bool has_clusters;    /* the GPU, of blocks with as much memory */
   int groups, slices, warps;
   int micro_batches;        /* of a group in a step, one after the other */
   int rows, row_line;       /* of one of them; words from a feature to the next */
@@ -74,8 +75,10 @@ typedef struct {
   int order, permutation, metrics, gradient, scratch, memory_words;
   int vector_words, chunk; /* of all segments; of what a group updates for the others */
   int given_gradients, given_words;
-  int64_t rows_half, words_half; /* of the exchange: of a micro-batch's parity, of a step's */
-  int64_t exchange_words;        /* all of it */
+  bool clustered; /* groups are the blocks of a cluster, each with an exchange in shared memory */
+  int exchange;   /* where it lies */
+  int64_t rows_half, words_half; /* of it: of a micro-batch's parity, of a step's */
+  int64_t exchange_words;        /* in device memory */
   int reporters;                 /* blocks that have a part of the loss */
   bool helper;                   /* a warp more prepares what the next micro-batches take */
   int idle_stage; /* that other work is done in the forward wait of; -1: none waits */
@@ -148,6 +151,12 @@ static inline int64_t ep_persistent_norm_words(const ep_persistent_plan *plan,
   if (stage->core->type == EP_LAYER_LAYER_NORM)
     return stage->sliced ? groups * slices * plan->rows * 2 : 0;
   return groups > 1 ? slices * stage->slice * groups * 2 : 0;
+}
+
+/* Whether groups can be the blocks of a cluster. */
+static inline bool ep_persistent_fits_cluster(const ep_persistent_plan *plan) {
+  return plan->has_clusters && plan->slices == 1 && plan->groups > 1 &&
+         plan->groups <= EP_GPU_CLUSTER_BLOCKS_MAX;
 }
 
 /* Whether the gradient by its input is summed over slices. */

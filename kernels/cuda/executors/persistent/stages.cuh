@@ -107,6 +107,17 @@ template <class S> static __device__ __forceinline__ void grad_finish(const cont
 
 /* --- gradients by parameters ----------------------------------------------------------------- */
 
+/* The gradients by a parameter, or by two neighbours, of all rows of this block, to the one that
+ * has the word's chunk. */
+template <int N>
+static __device__ __forceinline__ void group_give(const context &c, int word,
+                                                  const float (&value)[N]) {
+  if constexpr (CLUSTERED)
+    c.of_words.give_to(word / CHUNK, GIVEN_GRADIENTS + c.group * CHUNK + word % CHUNK, value);
+  else
+    c.of_words.give(GIVEN_GRADIENTS + (c.slice * GROUPS + c.group) * VECTOR_WORDS + word, value);
+}
+
 /* The gradient by a word of a stage's segment, or by two neighbours, on this micro-batch: added to
  * those of the ones before. With the last one it goes to this block, which has all rows, or to the
  * groups' sum. The same thread has the same words in each micro-batch. */
@@ -124,8 +135,7 @@ static __device__ __forceinline__ void gradient_give(const context &c, int word,
   if (GROUPS == 1 || !c.is_last_micro_batch())
     store(to, value);
   else
-    c.of_words.give(
-        GIVEN_GRADIENTS + (c.slice * GROUPS + c.group) * VECTOR_WORDS + S::WEIGHTS + word, value);
+    group_give(c, S::WEIGHTS + word, value);
 }
 
 #endif

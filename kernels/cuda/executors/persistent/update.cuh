@@ -101,9 +101,10 @@ static __device__ __forceinline__ void segment_update(const context &c, own_word
 static __device__ __forceinline__ void chunk_update(context &c, own_words &own) {
   if constexpr (GROUPS > 1) {
     const int first = c.group * CHUNK, words = part_of(VECTOR_WORDS, CHUNK, c.group);
-    reduce<GROUPS, CHUNK, VECTOR_WORDS>(
-        c, c.of_words, GIVEN_GRADIENTS + c.slice * GROUPS * VECTOR_WORDS + first, words,
-        [&](int vector) { return own.polled[vector]; },
+    constexpr int STRIDE = CLUSTERED ? CHUNK : VECTOR_WORDS; /* as group_give has it */
+    reduce<GROUPS, CHUNK, STRIDE>(
+        c, c.of_words, GIVEN_GRADIENTS + (CLUSTERED ? 0 : c.slice * GROUPS * VECTOR_WORDS + first),
+        words, [&](int vector) { return own.polled[vector]; },
         [&](int pair, int word, const float(&grad)[2]) {
           float value[2];
 #pragma unroll
@@ -113,7 +114,13 @@ static __device__ __forceinline__ void chunk_update(context &c, own_words &own) 
                 word_update(c, DECAYS ? own.decay[at] : 0, own.word[at], grad[q], own, at);
             value[q] = own.word[at];
           }
-          c.of_words.give(GIVEN_WORDS + c.slice * VECTOR_WORDS + first + word, value);
+          const int at = GIVEN_WORDS + c.slice * VECTOR_WORDS + first + word;
+          if constexpr (CLUSTERED) {
+#pragma unroll 4
+            for (int block = 0; block < GROUPS; block++) c.of_words.give_to(block, at, value);
+          } else {
+            c.of_words.give(at, value);
+          }
         });
     gather<VECTOR_WORDS / 4>(
         c, c.of_words, GIVEN_WORDS + c.slice * VECTOR_WORDS,

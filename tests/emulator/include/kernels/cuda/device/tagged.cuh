@@ -28,6 +28,28 @@ static __device__ __forceinline__ void tagged_store1(float *to, float value, EMU
   emulator_stored(site);
 }
 
+/* In the shared memory of a cluster. */
+static __device__ __forceinline__ void tagged_store2(unsigned to, float2 value, EMULATOR_SITE) {
+  volatile float *words = (volatile float *)emulator_shared_pointer(to, 8, "tagged_store2", site);
+  words[0] = value.x;
+  words[1] = value.y;
+  emulator_stored(site);
+}
+static __device__ __forceinline__ void tagged_store1(unsigned to, float value, EMULATOR_SITE) {
+  *(volatile float *)emulator_shared_pointer(to, 4, "tagged_store1", site) = value;
+  emulator_stored(site);
+}
+static __device__ __forceinline__ float4 tagged_load4(unsigned from, EMULATOR_SITE) {
+  const volatile float *words =
+      (volatile float *)emulator_shared_pointer(from, 16, "tagged_load4", site);
+  return {words[0], words[1], words[2], words[3]};
+}
+static __device__ __forceinline__ float2 tagged_load2(unsigned from, EMULATOR_SITE) {
+  const volatile float *words =
+      (volatile float *)emulator_shared_pointer(from, 8, "tagged_load2", site);
+  return {words[0], words[1]};
+}
+
 /* Lets other threads run. A word that never comes is a deadlock, which the emulator reports. */
 static __device__ __forceinline__ void tagged_poll(int &turns, EMULATOR_SITE) {
   turns++;
