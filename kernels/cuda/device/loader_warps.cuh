@@ -1,6 +1,5 @@
 /* loader_warps.cuh: what those warps do that have no rows, while the others take theirs through the
- * network: they fetch the next step's rows. For cuda/cluster and cuda/crews, whose network.cuh
- * comes first. */
+ * network: they fetch the next step's rows. For cuda/crews, whose network.cuh comes first. */
 #ifndef EP_KERNELS_CUDA_DEVICE_LOADER_WARPS_CUH
 #define EP_KERNELS_CUDA_DEVICE_LOADER_WARPS_CUH
 

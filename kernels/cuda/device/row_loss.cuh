@@ -1,5 +1,5 @@
-/* row_loss.cuh: what a warp's eight rows should come to, and their loss. For cuda/cluster and
- * cuda/crews, whose network.cuh, which says what a row_set is, comes first. */
+/* row_loss.cuh: what a warp's eight rows should come to, and their loss. For cuda/crews,
+ * whose network.cuh, which says what a row_set is, comes first. */
 #ifndef EP_KERNELS_CUDA_DEVICE_ROW_LOSS_CUH
 #define EP_KERNELS_CUDA_DEVICE_ROW_LOSS_CUH
 

@@ -15,7 +15,6 @@
 #define EP_CUDA_EXECUTORS(X) \
   X(fused, NVRTC)            \
   X(resident, NVRTC)         \
-  X(cluster, NVRTC)          \
   X(persistent, NVRTC)       \
   X(crews, NVRTC)            \
   X(grid, NVCC)              \

@@ -89,10 +89,10 @@ static const char *chosen(ep_precision precision, int64_t batch_size) {
   return "none";
 }
 
-/* cuda/fused stands first in the table, and yields where cuda/resident is expected to be faster. */
+/* cuda/fused stands first in the table, and yields where another is expected to be faster. */
 START_TEST(the_first_yields_to_one_that_expects_less) {
   ck_assert_str_eq(chosen(EP_PRECISION_TF32, 8191), "cuda/resident");
-  ck_assert_str_eq(chosen(EP_PRECISION_TF32, 8192), "cuda/fused");
+  ck_assert_str_eq(chosen(EP_PRECISION_TF32, 8192), "cuda/persistent");
 }
 END_TEST
 

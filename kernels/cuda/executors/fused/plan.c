@@ -121,7 +121,7 @@ static void work_count(const ep_program *program, int tile_rows, int multiproces
   if (program->precision == EP_PRECISION_BF16) products /= 4;
   if (program->precision == EP_PRECISION_TF32) products /= 2;
   /* An H200's: two barriers and a trip through its cache; what a layer waits for; products. */
-  double cycles = 4800 + 1710 * turns * plan->layers_count + turns * tile_rows * products / 96;
+  double cycles = 8000 + 1900 * turns * plan->layers_count + turns * tile_rows * products / 96;
   *work = (ep_cuda_fused_work){.cycles = cycles,
                                .turns = turns * plan->layers_count,
                                .products = turns * tile_rows * products,

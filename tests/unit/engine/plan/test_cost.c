@@ -226,7 +226,7 @@ START_TEST(a_device_chooses_what_it_has) {
   ck_assert_str_eq(own_choice_of(middle, &gpu, &all).executor, "cuda/grid");
   ck_assert_str_eq(own_choice_of(middle, &old_gpu, &all).executor, "cuda/general");
   ck_assert_str_eq(own_choice_of(middle, &gpu, &one).executor, "cuda/general");
-  ck_assert_str_eq(own_choice_of(middle, &gpu, NULL).executor, "cuda/cluster");
+  ck_assert_str_eq(own_choice_of(middle, &gpu, NULL).executor, "cuda/persistent");
   ck_assert_str_eq(own_choice_of(wide, &gpu, NULL).executor, "cuda/persistent");
   ck_assert_str_eq(own_choice_of(middle, &cpu, NULL).executor, "cpu/fused");
   /* Its blocks have 99 KiB of shared memory. */
@@ -283,19 +283,18 @@ START_TEST(an_order_must_fit_a_block) {
 }
 END_TEST
 
-/* Narrow layers on many rows, unless cuda/resident has enough of itself for them, or cuda/cluster
- * is faster. */
-START_TEST(many_rows_go_by_tiles) {
+/* cuda/fused takes narrow layers on many rows, and yields. */
+START_TEST(many_rows_go_where_they_take_least) {
   static const char wide[] = BATCHED(129, 1000, ",\"precision\":\"bf16\"");
   static const char narrow[] = BATCHED(128, 1000, ",\"precision\":\"bf16\"");
   static const char few[] = BATCHED(128, 255, ",\"precision\":\"bf16\"");
   static const char slim[] = BATCHED(4, 1000, ",\"precision\":\"bf16\"");
-  ck_assert_str_eq(own_choice_of(narrow, &gpu, NULL).executor, "cuda/fused");
+  ck_assert_str_eq(own_choice_of(narrow, &gpu, NULL).executor, "cuda/persistent");
   ck_assert_str_eq(own_choice_of(wide, &gpu, NULL).executor, "cuda/persistent");
-  ck_assert_str_eq(own_choice_of(few, &gpu, NULL).executor, "cuda/cluster");
+  ck_assert_str_eq(own_choice_of(few, &gpu, NULL).executor, "cuda/persistent");
   ck_assert_str_eq(own_choice_of(slim, &gpu, NULL).executor, "cuda/resident");
   ck_assert_str_eq(own_choice_of(narrow, &old_gpu, NULL).executor, "cuda/general");
-  ck_assert_str_eq(own_choice_of(BATCHED(64, 1000, ""), &gpu, NULL).executor, "cuda/cluster");
+  ck_assert_str_eq(own_choice_of(BATCHED(64, 1000, ""), &gpu, NULL).executor, "cuda/persistent");
 }
 END_TEST
 
@@ -532,7 +531,7 @@ EP_SUITE("engine/cost") {
   tcase_add_test(tests, crews_take_what_fits_a_cluster);
   tcase_add_test(tests, an_order_must_fit_a_block);
   tcase_add_test(tests, the_past_of_a_program_counts);
-  tcase_add_test(tests, many_rows_go_by_tiles);
+  tcase_add_test(tests, many_rows_go_where_they_take_least);
   tcase_add_test(tests, an_executor_that_is_asked_for_names_its_device);
   tcase_add_test(tests, more_work_takes_longer);
   tcase_add_test(tests, large_layers_are_shared);
