@@ -23,12 +23,13 @@ constexpr bool ROWS_ALL_VALID =
 /* Each micro-batch has the same rows. */
 constexpr bool ROWS_STAY = STEPS_PER_EPOCH == 1 && MICRO_BATCHES == 1;
 
-/* The barrier of the threads that compute. */
+/* The barrier of the threads that compute, and that of all. The helper meets the others where its
+ * own code has got to, which __syncthreads() does not allow. */
 static __device__ __forceinline__ void block_sync() {
-  if constexpr (HELPED)
-    named_barrier_sync<THREADS>(1);
-  else
-    __syncthreads();
+  named_barrier_sync<THREADS>(1);
+}
+static __device__ __forceinline__ void all_sync() {
+  named_barrier_sync<BLOCK_THREADS>(2);
 }
 
 /* What a block has of a tensor's `count` values, cut into slices of `each`. */

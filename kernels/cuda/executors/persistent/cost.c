@@ -195,7 +195,10 @@ static void step_add(const ep_program *program, const ep_persistent_plan *plan, 
   if (plan->groups > 1) {
     reduction_add(work, words);
     gather_add(work, words);
-    if (ep_persistent_fits_cluster(plan)) work->reductions -= NEAR, work->gathers -= NEAR;
+    if (ep_persistent_fits_cluster(plan)) { /* each gives its words to all */
+      work->reductions -= NEAR, work->gathers -= NEAR;
+      work->gathered += words;
+    }
     work->updated += updated(program, plan, words / plan->groups);
   }
 }
@@ -216,10 +219,16 @@ double ep_persistent_step_cycles(const ep_program *program, const ep_persistent_
   return cycles_of(&work);
 }
 
-double ep_persistent_thrift_cycles(const ep_persistent_plan *plan) {
-  step_work work = {0};
+double ep_persistent_thrift_cycles(const ep_program *program, const ep_persistent_plan *plan) {
+  const bool stays = program->batch_size == program->train_rows && plan->micro_batches == 1;
+  step_work work = {0}, fetches = {0};
   for (int i = 1; i < plan->stages_count; i++)
     if (ep_persistent_regathers(plan, i))
       gather_add(&work, (double)plan->stages[i].in * plan->rows);
-  return plan->micro_batches * cycles_of(&work) / 2; /* nobody is waited for */
+  if (plan->input_buffers == 1 && !stays) { /* the next rows are waited for */
+    gather_add(&fetches, (double)plan->rows * plan->row_words);
+    fetches.gathers += 0.5;
+  }
+  return plan->micro_batches *
+         (cycles_of(&work) / 2 /* nobody is waited for */ + cycles_of(&fetches));
 }

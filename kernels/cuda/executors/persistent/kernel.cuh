@@ -305,7 +305,7 @@ static __device__ __forceinline__ void step_run(context &c, own_words &own, long
       if (c.is_last_micro_batch()) chunk_update(c, own);
     }
     if constexpr (!(HELPED && INPUT_BUFFERS > 1) && !ROWS_STAY) cp_async_wait_all();
-    __syncthreads();
+    all_sync();
   }
 }
 
@@ -323,7 +323,7 @@ static __device__ __forceinline__ void steps_help(context &c) {
       metrics_bring(c);
       order_prepare(c);
       if constexpr (INPUT_BUFFERS > 1) cp_async_wait_all();
-      __syncthreads();
+      all_sync();
     }
   }
 }
@@ -384,7 +384,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, 1)
   c.epoch = s.first_step / STEPS_PER_EPOCH;
   c.number = (int)(s.first_step % STEPS_PER_EPOCH);
   for (int i = c.thread; i < MEMORY_WORDS; i += BLOCK_THREADS) memory[i] = 0;
-  __syncthreads();
+  all_sync();
   if constexpr (CLUSTERED) {
     exchange_clear(c, 0, ROWS_HALF, s.first_step * MICRO_BATCHES);
     exchange_clear(c, 2 * ROWS_HALF, WORDS_HALF, s.first_step);
@@ -392,12 +392,12 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, 1)
   }
   if (c.warp == BLOCK_THREADS / WARP - 1) rows_begin(c);
   if (HELPED && c.warp == WARPS) {
-    __syncthreads();
+    all_sync();
     steps_help(c);
   } else {
     own_words own;
     launch_begin(c, own);
-    __syncthreads();
+    all_sync();
 #pragma unroll 1
     for (long long at = 0; at < s.steps; at++) step_run(c, own, at);
     launch_end(c, own);

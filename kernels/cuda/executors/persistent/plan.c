@@ -246,7 +246,7 @@ static bool shape_try(const ep_program *program, ep_persistent_plan *plan, unsig
     for (int thrift = (int)variant % EP_PERSISTENT_THRIFTS; thrift < EP_PERSISTENT_THRIFTS;
          thrift++) {
       if (!ep_persistent_memory_place(program, plan, (ep_persistent_thrift)thrift)) continue;
-      plan->cycles += ep_persistent_thrift_cycles(plan);
+      plan->cycles += ep_persistent_thrift_cycles(program, plan);
       if (best->cycles == 0 || plan->cycles < best->cycles) *best = *plan;
       return true;
     }

@@ -194,8 +194,8 @@ void ep_persistent_stage_cut(ep_persistent_plan *plan, int i);
 double ep_persistent_stage_cycles(const ep_program *program, const ep_persistent_plan *plan, int i);
 /* Those of a step beside its stages. */
 double ep_persistent_step_cycles(const ep_program *program, const ep_persistent_plan *plan);
-/* What saving memory costs. */
-double ep_persistent_thrift_cycles(const ep_persistent_plan *plan);
+/* What saving memory costs, once everything has its place. */
+double ep_persistent_thrift_cycles(const ep_program *program, const ep_persistent_plan *plan);
 /* The fastest tilings of a product [outputs, inputs] x [inputs, rows], of a gradient. */
 ep_persistent_tiling ep_persistent_tile(const ep_persistent_plan *plan, int outputs, int inputs);
 ep_persistent_tiling ep_persistent_tile_gradient(const ep_persistent_plan *plan, int inputs,
