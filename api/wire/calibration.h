@@ -17,7 +17,7 @@ struct json_t; /* jansson's */
 enum {
   EP_COST_TERMS = EP_LIMIT_COST_TERMS, /* kinds of work that an executor's time is made of */
   EP_COST_EXECUTORS = 16,              /* of one device */
-  EP_COST_VERSION = 5 /* another where terms mean something else, or an executor is new */
+  EP_COST_VERSION = 6 /* another where terms mean something else, or an executor is new */
 };
 
 typedef struct {

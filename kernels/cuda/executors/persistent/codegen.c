@@ -185,8 +185,6 @@ static void shape_write(FILE *out, const ep_program *program, const ep_persisten
   number_write(out, "SHARE_BACK", stage->share_back);
   number_write(out, "GRADIENT_TILES", stage->gradient.fragments);
   number_write(out, "DROPOUTS", stage->dropouts);
-  number_write(out, "WEIGHT", core->weight);
-  number_write(out, "BIAS_PARAMETER", core->bias);
   number_write(out, "RUNNING_FIRST", core->type == EP_LAYER_BATCH_NORM ? core->running : -1);
   flag_write(out, "IS_FIRST", i == 0);
   flag_write(out, "IS_LAST", i + 1 == plan->stages_count);
@@ -206,7 +204,6 @@ static void shape_write(FILE *out, const ep_program *program, const ep_persisten
   flag_write(out, "TAKES_SLICE", takes);
   flag_write(out, "TAKES_OWN_INPUTS", takes_own);
   flag_write(out, "TAKES_RAW", i == 0 || stage[-1].in_place);
-  flag_write(out, "SPLITS_OUTPUTS", linear && stage->mode == EP_PERSISTENT_COLUMN);
   flag_write(out, "SUMS_SLICES", takes);
   flag_write(out, "SUMS_BY_ALL", stage->mode == EP_PERSISTENT_ROW_ALL);
   flag_write(out, "SUMS_BACK", ep_persistent_sums_back(plan, i));

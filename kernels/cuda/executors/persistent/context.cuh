@@ -17,19 +17,28 @@ typedef ep_persistent_args args;
 
 /* Those that compute. HELPED: a warp more prepares what the next micro-batches take. */
 constexpr int THREADS = WARPS * WARP, BLOCK_THREADS = THREADS + (HELPED ? WARP : 0);
-constexpr int BLOCKS = GROUPS * SLICES;
 constexpr bool ROWS_ALL_VALID =
     GROUPS * MICRO_BATCHES * ROWS == BATCH_ROWS && TRAIN_ROWS == STEPS_PER_EPOCH * BATCH_ROWS;
 /* Each micro-batch has the same rows. */
 constexpr bool ROWS_STAY = STEPS_PER_EPOCH == 1 && MICRO_BATCHES == 1;
 
-/* The barrier of the threads that compute, and that of all. The helper meets the others where its
- * own code has got to, which __syncthreads() does not allow. */
+/* The barrier of the threads that compute, and that of all. A named one asks for whole warps: lanes
+ * that polled for different times meet first. */
 static __device__ __forceinline__ void block_sync() {
-  named_barrier_sync<THREADS>(1);
+  if constexpr (HELPED) {
+    __syncwarp();
+    named_barrier_sync<THREADS>(1);
+  } else {
+    __syncthreads();
+  }
 }
 static __device__ __forceinline__ void all_sync() {
-  named_barrier_sync<BLOCK_THREADS>(2);
+  if constexpr (HELPED) {
+    __syncwarp();
+    named_barrier_sync<BLOCK_THREADS>(2);
+  } else {
+    __syncthreads();
+  }
 }
 
 /* What a block has of a tensor's `count` values, cut into slices of `each`. */

@@ -4,7 +4,9 @@
 
 enum { LOAD = 36 };
 
-#define NEAR 0.4 /* of an exchange's wait, that the blocks of a cluster save */
+/* Of an exchange's wait, what the blocks of a cluster save. */
+#define NEAR 0.4
+#define NEAR_NORM 0.6
 
 static double most(double a, double b) {
   return a > b ? a : b;
@@ -147,7 +149,8 @@ static void norm_add(const ep_persistent_plan *plan, int i, step_work *work) {
   work->batch_norms++;
   work->batch_normed += (double)ep_persistent_parts(stage->slice, plan->warps) *
                         ep_persistent_parts(plan->rows, EP_GPU_WARP);
-  if (plan->groups > 1) work->normed_exchanges += ep_persistent_fits_cluster(plan) ? 1 - NEAR : 1;
+  if (plan->groups > 1)
+    work->normed_exchanges += ep_persistent_fits_cluster(plan) ? 1 - NEAR_NORM : 1;
 }
 
 /* A micro-batch through a stage. */
@@ -221,14 +224,18 @@ double ep_persistent_step_cycles(const ep_program *program, const ep_persistent_
 
 double ep_persistent_thrift_cycles(const ep_program *program, const ep_persistent_plan *plan) {
   const bool stays = program->batch_size == program->train_rows && plan->micro_batches == 1;
-  step_work work = {0}, fetches = {0};
-  for (int i = 1; i < plan->stages_count; i++)
-    if (ep_persistent_regathers(plan, i))
-      gather_add(&work, (double)plan->stages[i].in * plan->rows);
-  if (plan->input_buffers == 1 && !stays) { /* the next rows are waited for */
-    gather_add(&fetches, (double)plan->rows * plan->row_words);
-    fetches.gathers += 0.5;
+  const bool is_apart = ep_persistent_fits_cluster(plan) && !plan->clustered;
+  step_work gathers = {0}, fetches = {0}, apart = {0};
+  for (int i = 0; i < plan->stages_count; i++) {
+    if (i > 0 && ep_persistent_regathers(plan, i))
+      gather_add(&gathers, (double)plan->stages[i].in * plan->rows);
+    if (is_apart && plan->stages[i].core->type == EP_LAYER_BATCH_NORM)
+      apart.normed_exchanges += NEAR_NORM;
   }
-  return plan->micro_batches *
-         (cycles_of(&work) / 2 /* nobody is waited for */ + cycles_of(&fetches));
+  if (is_apart) apart.reductions = apart.gathers = NEAR; /* a cluster's memory is too small */
+  /* The next rows are waited for, but behind the groups' exchange. */
+  if (plan->input_buffers == 1 && !stays)
+    gather_add(&fetches, (double)plan->rows * plan->row_words);
+  return plan->micro_batches * cycles_of(&gathers) / 2 /* nobody is waited for */ +
+         (plan->micro_batches - (plan->groups > 1)) * cycles_of(&fetches) + cycles_of(&apart);
 }

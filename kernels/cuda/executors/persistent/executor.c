@@ -46,23 +46,34 @@ static ep_status places_bring(persistent *self, ep_error *error) {
   return status;
 }
 
+/* Brings what the plan needs. */
+static ep_status plan_use(persistent *self, ep_error *error) {
+  ep_cuda_memory *memory = &self->network->memory;
+  ep_status status = ep_cuda_memory_take(memory, &self->exchange, 1, self->plan.exchange_words,
+                                         sizeof(float), error);
+  if (status == EP_OK)
+    status = ep_cuda_memory_take(memory, &self->rows, self->network->program->train_rows,
+                                 self->plan.row_words, sizeof(float), error);
+  if (status == EP_OK) status = places_bring(self, error);
+  if (status == EP_OK) status = kernel_prepare(self, error);
+  return status;
+}
+
 static ep_status persistent_create(ep_cuda_network *network, void **out, ep_error *error) {
+  const ep_gpu_traits *gpu = &network->backend->gpu;
   *out = NULL;
   persistent *self = calloc(1, sizeof *self);
   if (!self) return ep_fail(error, EP_NO_MEMORY, "no memory for an instance");
   self->network = network;
-  ep_status status = EP_OK;
-  if (!ep_persistent_plan_make(network->program, &network->backend->gpu, &self->plan))
-    status =
-        ep_fail(error, EP_UNSUPPORTED, "%s has no room for the network", network->backend->name);
-  if (status == EP_OK)
-    status = ep_cuda_memory_take(&network->memory, &self->exchange, 1, self->plan.exchange_words,
-                                 sizeof(float), error);
-  if (status == EP_OK)
-    status = ep_cuda_memory_take(&network->memory, &self->rows, network->program->train_rows,
-                                 self->plan.row_words, sizeof(float), error);
-  if (status == EP_OK) status = places_bring(self, error);
-  if (status == EP_OK) status = kernel_prepare(self, error);
+  ep_status status = ep_persistent_plan_make(network->program, gpu, &self->plan)
+                         ? plan_use(self, error)
+                         : ep_fail(error, EP_UNSUPPORTED, "%s has no room for the network",
+                                   network->backend->name);
+  if (status == EP_UNSUPPORTED && self->plan.clustered) { /* a slice of a GPU */
+    ep_cuda_launch_deinit(&self->launch);
+    if (ep_persistent_plan_apart(network->program, gpu, &self->plan))
+      status = plan_use(self, error);
+  }
   if (status != EP_OK) {
     persistent_destroy(self);
     return status;

@@ -388,6 +388,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, 1)
   if constexpr (CLUSTERED) {
     exchange_clear(c, 0, ROWS_HALF, s.first_step * MICRO_BATCHES);
     exchange_clear(c, 2 * ROWS_HALF, WORDS_HALF, s.first_step);
+    __syncwarp();
     cluster_sync();
   }
   if (c.warp == BLOCK_THREADS / WARP - 1) rows_begin(c);
@@ -403,7 +404,10 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, 1)
     launch_end(c, own);
   }
   if (c.warp == BLOCK_THREADS / WARP - 1) metrics_end(c);
-  if constexpr (CLUSTERED) cluster_sync(); /* others may still store here */
+  if constexpr (CLUSTERED) { /* others may still store here */
+    __syncwarp();
+    cluster_sync();
+  }
 }
 
 #endif

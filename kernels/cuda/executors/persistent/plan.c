@@ -9,7 +9,8 @@ enum {
   ROWS_MIN = 16,
   ROWS_MAX = 128, /* of a micro-batch of several, of any */
   MICRO_BATCHES_MAX = 64,
-  ELEMENTS_MAX = 1 << 24, /* of a step's outputs: errors are counted in float32 */
+  SLICED_MICRO_BATCHES_MAX = 2, /* of more, the exchanges take longer than launches */
+  ELEMENTS_MAX = 1 << 24,       /* of a step's outputs: errors are counted in float32 */
   WIDTH_MAX = 8192
 };
 
@@ -191,8 +192,8 @@ bool ep_persistent_modes_choose(const ep_program *program, ep_persistent_plan *p
 
 /* --- groups, slices and warps ---------------------------------------------------------------- */
 
-/* Whether a step has an exchange behind which each block has heard of all others, so that none gets
- * two steps ahead: one in which each gives to all, or gives to some who then give to all. */
+/* Whether a micro-batch has an exchange behind which each block has heard of all others, so that
+ * none gets two ahead: one in which each gives to all, or gives to some who then give to all. */
 static bool slices_meet(const ep_persistent_plan *plan) {
   const int others = plan->slices - 1;
   bool meet = plan->slices == 1;
@@ -233,16 +234,18 @@ static bool takes_micro_batches(const ep_persistent_plan *plan) {
   return true;
 }
 
-/* The more a word of shared memory counts, the sooner a plan fits. Returns whether one does, or
- * would not be the best. */
+/* The more a word of shared memory counts, the sooner a plan fits. Returns false where more
+ * micro-batches might fit. */
 static bool shape_try(const ep_program *program, ep_persistent_plan *plan, unsigned variant,
                       ep_persistent_plan *best) {
   static const double prices[] = {0, 0.02, 0.1, 0.5};
+  bool meet = false;
   for (size_t p = 0; p < sizeof prices / sizeof *prices; p++) {
     if (!ep_persistent_modes_choose(program, plan, prices[p], variant) ||
         (best->cycles > 0 && plan->cycles >= best->cycles))
       return true;
     if (!slices_meet(plan)) continue;
+    meet = true;
     for (int thrift = (int)variant % EP_PERSISTENT_THRIFTS; thrift < EP_PERSISTENT_THRIFTS;
          thrift++) {
       if (!ep_persistent_memory_place(program, plan, (ep_persistent_thrift)thrift)) continue;
@@ -251,7 +254,7 @@ static bool shape_try(const ep_program *program, ep_persistent_plan *plan, unsig
       return true;
     }
   }
-  return false;
+  return !meet;
 }
 
 enum { MULTIPROCESSORS = 132 }; /* of a GPU that is not known yet */
@@ -287,7 +290,9 @@ bool ep_persistent_plan_shape(const ep_program *program, const ep_gpu_traits *gp
 static void micro_batches_try(const ep_program *program, ep_persistent_plan *plan, int groups,
                               ep_persistent_plan *best) {
   const int rows = ep_persistent_parts((int)program->batch_size, groups);
-  const int most = takes_micro_batches(plan) ? MICRO_BATCHES_MAX : 1;
+  const int most = !takes_micro_batches(plan) ? 1
+                   : plan->slices > 1         ? SLICED_MICRO_BATCHES_MAX
+                                              : MICRO_BATCHES_MAX;
   for (int count = ep_persistent_parts(rows, ROWS_MAX); count <= most; count *= 2) {
     if (count > 1 && rows < count * ROWS_MIN) return;
     rows_cut(program, plan, groups, count);
@@ -306,8 +311,8 @@ static void slices_try(const ep_program *program, int multiprocessors, int group
   }
 }
 
-bool ep_persistent_plan_make(const ep_program *program, const ep_gpu_traits *gpu,
-                             ep_persistent_plan *out) {
+static bool plan_search(const ep_program *program, const ep_gpu_traits *gpu, bool clusters,
+                        ep_persistent_plan *out) {
   static const int groups[] = {1, 2, 4, 8, 12, 16, 18, 27, 40, 60, 90, INT_MAX};
   ep_persistent_plan plan;
   const int multiprocessors = multiprocessors_of(gpu);
@@ -317,6 +322,7 @@ bool ep_persistent_plan_make(const ep_program *program, const ep_gpu_traits *gpu
       program->batch_size * program->target_columns > ELEMENTS_MAX ||
       program->train_rows > INT32_MAX / 2 || !plan_begin(program, gpu, &plan))
     return false;
+  plan.has_clusters = plan.has_clusters && clusters;
   for (size_t i = 0, tried = 0; i < sizeof groups / sizeof *groups; i++) {
     const int most = groups[i] < multiprocessors ? groups[i] : multiprocessors;
     rows_cut(program, &plan, most, 1);
@@ -325,6 +331,16 @@ bool ep_persistent_plan_make(const ep_program *program, const ep_gpu_traits *gpu
     slices_try(program, multiprocessors, plan.groups, &plan, out);
   }
   return out->cycles > 0;
+}
+
+bool ep_persistent_plan_make(const ep_program *program, const ep_gpu_traits *gpu,
+                             ep_persistent_plan *out) {
+  return plan_search(program, gpu, true, out);
+}
+
+bool ep_persistent_plan_apart(const ep_program *program, const ep_gpu_traits *gpu,
+                              ep_persistent_plan *out) {
+  return plan_search(program, gpu, false, out);
 }
 
 void ep_persistent_decays(const ep_program *program, const ep_persistent_plan *plan,

@@ -92,6 +92,10 @@ typedef struct {
 bool ep_persistent_plan_make(const ep_program *program, const ep_gpu_traits *gpu,
                              ep_persistent_plan *out);
 
+/* The same without a cluster: for a GPU that has no room for one. */
+bool ep_persistent_plan_apart(const ep_program *program, const ep_gpu_traits *gpu,
+                              ep_persistent_plan *out);
+
 /* The parts of a batch and of a block. */
 typedef struct {
   int groups, micro_batches, slices, warps;

@@ -97,6 +97,10 @@ static __device__ __forceinline__ void slices_gather(const context &c, int given
         const int feature = vector / (ROWS / 4), row = vector % (ROWS / 4) * 4;
         *(float4 *)(memory + to + feature * LINE + row) = value;
       });
+  /* Lines behind the last are multiplied by what may be weights; another stage left its own. */
+  constexpr int BEHIND = (8 - S::OUT % 8) % 8 * ROWS;
+  for (int i = c.thread; i < BEHIND; i += THREADS)
+    memory[to + (S::OUT + i / ROWS) * LINE + i % ROWS] = 0;
 }
 
 /* Behind grad_take for all of a stage: the gradient is there for all threads. */
