@@ -43,7 +43,10 @@ class Raw:
     def send(self, data, word=None):
         """What comes back on a connection of its own until it is closed, or the word has come; and whether closed."""
         with self.dial() as client:
-            client.sendall(data)
+            try:
+                client.sendall(data)
+            except (ConnectionError, ssl.SSLEOFError):
+                pass  # refused before it was all there
             return hear(client, word)
 
 
@@ -56,7 +59,7 @@ def hear(client, word=None):
             break
         try:
             piece = client.recv(65536)
-        except ConnectionError:
+        except (ConnectionError, ssl.SSLError):
             return received, True
         if not piece:
             return received, True
