@@ -71,13 +71,13 @@ static ep_program linear_program(const ep_op *op, ep_precision precision, int64_
 }
 
 /* Of those that take a small network on an H200, one does for each batch size. */
-static const char *chosen(ep_precision precision, int64_t batch_size) {
+static const char *chosen(int in, int out, ep_precision precision, int64_t batch_size) {
   const ep_op op = {.type = EP_LAYER_LINEAR,
                     .inputs = 1,
-                    .in = {4, 1, 1},
-                    .out = {2, 1, 1},
-                    .in_features = 4,
-                    .out_features = 2,
+                    .in = {in, 1, 1},
+                    .out = {out, 1, 1},
+                    .in_features = in,
+                    .out_features = out,
                     .bias = -1,
                     .running = -1};
   const ep_program program = linear_program(&op, precision, batch_size);
@@ -91,8 +91,9 @@ static const char *chosen(ep_precision precision, int64_t batch_size) {
 
 /* cuda/fused stands first in the table, and yields where another is expected to be faster. */
 START_TEST(the_first_yields_to_one_that_expects_less) {
-  ck_assert_str_eq(chosen(EP_PRECISION_TF32, 8191), "cuda/resident");
-  ck_assert_str_eq(chosen(EP_PRECISION_TF32, 8192), "cuda/persistent");
+  ck_assert_str_eq(chosen(4, 2, EP_PRECISION_TF32, 8191), "cuda/resident");
+  ck_assert_str_eq(chosen(4, 2, EP_PRECISION_TF32, 8192), "cuda/persistent");
+  ck_assert_str_eq(chosen(64, 64, EP_PRECISION_BF16, 16384), "cuda/fused");
 }
 END_TEST
 

@@ -21,7 +21,7 @@ enum {
 typedef struct {
   int64_t first_step, steps;
   const float *rows;     /* [train_rows, plan.row_words]: x, zeros, at plan.targets y, zeros */
-  const int32_t *places; /* [slices, plan.vector_words], see below */
+  const int32_t *places; /* [slices, plan.vector_words], as above */
   float *parameters;     /* [parameters + buffers] */
   float *state;          /* [slots, parameters] */
   float *exchange; /* [plan.exchange_words] of tagged words (tagged.cuh), none of them there */

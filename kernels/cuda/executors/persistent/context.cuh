@@ -22,23 +22,23 @@ constexpr bool ROWS_ALL_VALID =
 /* Each micro-batch has the same rows. */
 constexpr bool ROWS_STAY = STEPS_PER_EPOCH == 1 && MICRO_BATCHES == 1;
 
-/* The barrier of the threads that compute, and that of all. A named one asks for whole warps: lanes
- * that polled for different times meet first. */
-static __device__ __forceinline__ void block_sync() {
+/* A barrier of COUNT threads. A named one asks for whole warps: lanes that polled for different
+ * times meet first. */
+template <int COUNT> static __device__ __forceinline__ void warps_sync(int number) {
   if constexpr (HELPED) {
     __syncwarp();
-    named_barrier_sync<THREADS>(1);
+    named_barrier_sync<COUNT>(number);
   } else {
     __syncthreads();
   }
 }
+
+/* Of the threads that compute, and of all. */
+static __device__ __forceinline__ void block_sync() {
+  warps_sync<THREADS>(1);
+}
 static __device__ __forceinline__ void all_sync() {
-  if constexpr (HELPED) {
-    __syncwarp();
-    named_barrier_sync<BLOCK_THREADS>(2);
-  } else {
-    __syncthreads();
-  }
+  warps_sync<BLOCK_THREADS>(2);
 }
 
 /* What a block has of a tensor's `count` values, cut into slices of `each`. */
@@ -129,12 +129,12 @@ struct context {
   float scale;        /* of the loss's gradients */
   float loss, misses; /* sums of what this thread has seen in this step */
 
-  /* The number in the batch of the first row of this block's. */
-  __device__ __forceinline__ int first_row() const {
-    return (group * MICRO_BATCHES + micro_batch) * ROWS;
+  /* The number in the batch of the first row that this block has of a micro-batch. */
+  __device__ __forceinline__ int first_row(int of_micro_batch) const {
+    return (group * MICRO_BATCHES + of_micro_batch) * ROWS;
   }
   __device__ __forceinline__ bool is_valid(int row) const {
-    return ROWS_ALL_VALID || first_row() + row < rows;
+    return ROWS_ALL_VALID || first_row(micro_batch) + row < rows;
   }
   __device__ __forceinline__ bool is_last_micro_batch() const {
     return MICRO_BATCHES == 1 || micro_batch == MICRO_BATCHES - 1;

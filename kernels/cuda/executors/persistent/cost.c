@@ -199,7 +199,8 @@ static void step_add(const ep_program *program, const ep_persistent_plan *plan, 
     reduction_add(work, words);
     gather_add(work, words);
     if (ep_persistent_fits_cluster(plan)) { /* each gives its words to all */
-      work->reductions -= NEAR, work->gathers -= NEAR;
+      work->reductions -= NEAR;
+      work->gathers -= NEAR;
       work->gathered += words;
     }
     work->updated += updated(program, plan, words / plan->groups);
@@ -223,7 +224,6 @@ double ep_persistent_step_cycles(const ep_program *program, const ep_persistent_
 }
 
 double ep_persistent_thrift_cycles(const ep_program *program, const ep_persistent_plan *plan) {
-  const bool stays = program->batch_size == program->train_rows && plan->micro_batches == 1;
   const bool is_apart = ep_persistent_fits_cluster(plan) && !plan->clustered;
   step_work gathers = {0}, fetches = {0}, apart = {0};
   for (int i = 0; i < plan->stages_count; i++) {
@@ -234,7 +234,7 @@ double ep_persistent_thrift_cycles(const ep_program *program, const ep_persisten
   }
   if (is_apart) apart.reductions = apart.gathers = NEAR; /* a cluster's memory is too small */
   /* The next rows are waited for, but behind the groups' exchange. */
-  if (plan->input_buffers == 1 && !stays)
+  if (plan->input_buffers == 1 && !ep_persistent_rows_stay(program, plan))
     gather_add(&fetches, (double)plan->rows * plan->row_words);
   return plan->micro_batches * cycles_of(&gathers) / 2 /* nobody is waited for */ +
          (plan->micro_batches - (plan->groups > 1)) * cycles_of(&fetches) + cycles_of(&apart);

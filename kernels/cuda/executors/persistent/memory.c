@@ -137,57 +137,6 @@ static int64_t weights_end(const ep_persistent_plan *plan, int i) {
          FRAGMENT;
 }
 
-/* Of the exchanges, behind the places of parameters. */
-static void exchange_place(ep_persistent_plan *plan);
-
-static void shared_place(const ep_program *program, ep_persistent_plan *plan) {
-  const int threads = plan->warps * EP_GPU_WARP, features = (int)program->in_features;
-  const int permutation_words = (int)(sizeof(ep_permutation) / 4);
-  int gradient = 4, scratch = 4, gathered = 0;
-  int64_t end = 0;
-  plan->memory_words = plan->state_words = 0;
-  for (int i = 0; i < plan->stages_count && plan->memory_words <= plan->memory_words_max; i++)
-    segment_place(plan, i);
-  if (plan->memory_words > plan->memory_words_max) return;
-  plan->vector_words = plan->memory_words;
-  plan->chunk = ep_persistent_up(ep_persistent_parts(plan->vector_words, plan->groups), 4);
-  take(plan, FRAGMENT); /* zeros, which a product may read behind the last line */
-  exchange_place(plan);
-  int values = 0;
-  for (int i = 0; i < plan->stages_count; i++)
-    if (ep_persistent_gathers_value(plan, i)) values = most(values, plan->stages[i].out);
-  const bool shares = plan->thrift == EP_PERSISTENT_REGATHERS;
-  const int full_value = shares ? take_value(plan, values) : -1;
-  for (int i = 0; i < plan->stages_count; i++) values_place(plan, i, full_value);
-  for (int i = 0; i < plan->stages_count; i++)
-    if (ep_persistent_gathers_grad(plan, i)) gathered = most(gathered, plan->stages[i].out);
-  const int full_grad = take_value(plan, gathered); /* of one stage at a time */
-  for (int i = 0; i < plan->stages_count; i++) {
-    plan->stages[i].full_grad = full_grad;
-    if (plan->groups == 1) gradient = most(gradient, plan->stages[i].segment_words);
-    /* Each stage's sums. */
-    if (plan->micro_batches > 1) gradient = plan->stages[i].segment + plan->stages[i].segment_words;
-    scratch = most(scratch, stage_scratch(plan, i));
-    if (weights_end(plan, i) > end) end = weights_end(plan, i);
-  }
-  if (plan->groups > 1) scratch = most(scratch, reduction_words(plan, plan->chunk));
-  plan->gradient = take(plan, gradient);
-  plan->scratch = take(plan, scratch);
-  plan->order = take(plan, 2 * (int64_t)plan->rows);
-  plan->permutation = take(plan, permutation_words);
-  plan->metrics = take(plan, 4 * (int64_t)threads);
-  plan->targets = ep_persistent_up(features, 8);
-  plan->row_words = plan->targets + ep_persistent_up((int)program->target_columns, 4);
-  plan->input_line = plan->row_words % 8 == 4 ? plan->row_words : plan->row_words + 4;
-  const bool stays = program->batch_size == program->train_rows && plan->micro_batches == 1;
-  const int64_t input = (int64_t)plan->rows * plan->input_line;
-  plan->input_buffers =
-      !stays && plan->memory_words + 2 * input + FRAGMENT <= plan->memory_words_max ? 2 : 1;
-  plan->input = take(plan, input * plan->input_buffers);
-  take(plan, FRAGMENT);
-  if (plan->memory_words < end) take(plan, end - plan->memory_words);
-}
-
 /* --- the exchange ---------------------------------------------------------------------------- */
 
 /* half: the number of its words so far. */
@@ -234,6 +183,11 @@ static void exchange_place(ep_persistent_plan *plan) {
   if (plan->clustered) plan->exchange = take(plan, words);
 }
 
+/* A byte whose words have not the tag of a micro-batch, or step, of this number (context.cuh). */
+static int missing(int64_t number) {
+  return number / 2 % 2 == 0 ? 0 : 0xff;
+}
+
 void ep_persistent_fills(const ep_persistent_plan *plan, int64_t first_step,
                          ep_persistent_fill out[EP_PERSISTENT_FILLS]) {
   const int64_t rows_half = plan->clustered ? 0 : plan->rows_half;
@@ -241,12 +195,62 @@ void ep_persistent_fills(const ep_persistent_plan *plan, int64_t first_step,
   const int64_t metrics = 2 * (rows_half + words_half);
   for (int i = 0; i < 2; i++) {
     const int64_t micro_batch = first_step * plan->micro_batches + i, step = first_step + i;
-    out[i] = (ep_persistent_fill){micro_batch % 2 * rows_half, rows_half,
-                                  micro_batch / 2 % 2 == 0 ? 0 : 0xff};
-    out[2 + i] = (ep_persistent_fill){2 * rows_half + step % 2 * words_half, words_half,
-                                      step / 2 % 2 == 0 ? 0 : 0xff};
+    out[i] = (ep_persistent_fill){micro_batch % 2 * rows_half, rows_half, missing(micro_batch)};
+    out[2 + i] =
+        (ep_persistent_fill){2 * rows_half + step % 2 * words_half, words_half, missing(step)};
   }
   out[4] = (ep_persistent_fill){metrics, plan->exchange_words - metrics, 0};
+}
+
+/* --- a block's memory ------------------------------------------------------------------------ */
+
+static void shared_place(const ep_program *program, ep_persistent_plan *plan) {
+  const int threads = plan->warps * EP_GPU_WARP, features = (int)program->in_features;
+  const int permutation_words = (int)(sizeof(ep_permutation) / 4);
+  int gradient = 4, scratch = 4, gathered = 0;
+  int64_t end = 0;
+  plan->memory_words = plan->state_words = 0;
+  for (int i = 0; i < plan->stages_count && plan->memory_words <= plan->memory_words_max; i++)
+    segment_place(plan, i);
+  if (plan->memory_words > plan->memory_words_max) return;
+  plan->vector_words = plan->memory_words;
+  plan->chunk = ep_persistent_up(ep_persistent_parts(plan->vector_words, plan->groups), 4);
+  take(plan, FRAGMENT); /* zeros, which a product may read behind the last line */
+  exchange_place(plan);
+  int values = 0;
+  for (int i = 0; i < plan->stages_count; i++)
+    if (ep_persistent_gathers_value(plan, i)) values = most(values, plan->stages[i].out);
+  const bool shares = plan->thrift == EP_PERSISTENT_REGATHERS;
+  const int full_value = shares ? take_value(plan, values) : -1;
+  for (int i = 0; i < plan->stages_count; i++) values_place(plan, i, full_value);
+  for (int i = 0; i < plan->stages_count; i++)
+    if (ep_persistent_gathers_grad(plan, i)) gathered = most(gathered, plan->stages[i].out);
+  const int full_grad = take_value(plan, gathered); /* of one stage at a time */
+  for (int i = 0; i < plan->stages_count; i++) {
+    plan->stages[i].full_grad = full_grad;
+    if (plan->groups == 1) gradient = most(gradient, plan->stages[i].segment_words);
+    /* Each stage's sums. */
+    if (plan->micro_batches > 1) gradient = plan->stages[i].segment + plan->stages[i].segment_words;
+    scratch = most(scratch, stage_scratch(plan, i));
+    if (weights_end(plan, i) > end) end = weights_end(plan, i);
+  }
+  if (plan->groups > 1) scratch = most(scratch, reduction_words(plan, plan->chunk));
+  plan->gradient = take(plan, gradient);
+  plan->scratch = take(plan, scratch);
+  plan->order = take(plan, 2 * (int64_t)plan->rows);
+  plan->permutation = take(plan, permutation_words);
+  plan->metrics = take(plan, 4 * (int64_t)threads);
+  plan->targets = ep_persistent_up(features, 8);
+  plan->row_words = plan->targets + ep_persistent_up((int)program->target_columns, 4);
+  plan->input_line = plan->row_words % 8 == 4 ? plan->row_words : plan->row_words + 4;
+  const int64_t input = (int64_t)plan->rows * plan->input_line;
+  plan->input_buffers = !ep_persistent_rows_stay(program, plan) &&
+                                plan->memory_words + 2 * input + FRAGMENT <= plan->memory_words_max
+                            ? 2
+                            : 1;
+  plan->input = take(plan, input * plan->input_buffers);
+  take(plan, FRAGMENT);
+  if (plan->memory_words < end) take(plan, end - plan->memory_words);
 }
 
 /* The stage whose forward wait hides other work: the last that sums up slices, or that gathers. */
@@ -283,7 +287,7 @@ static bool placed(const ep_program *program, ep_persistent_plan *plan, bool clu
     return false;
   /* Slices wait for each other often enough to do its work meanwhile. */
   plan->helper = plan->slices == 1;
-  plan->helper = plan->helper && registers_fit(program, plan);
+  if (!registers_fit(program, plan)) plan->helper = false; /* whose registers are the others' */
   return registers_fit(program, plan);
 }
 

@@ -10,7 +10,7 @@ enum {
   ROWS_MAX = 128, /* of a micro-batch of several, of any */
   MICRO_BATCHES_MAX = 64,
   SLICED_MICRO_BATCHES_MAX = 2, /* of more, the exchanges take longer than launches */
-  ELEMENTS_MAX = 1 << 24,       /* of a step's outputs: errors are counted in float32 */
+  ELEMENTS_MAX = 1 << 23,       /* of a step's outputs: errors are counted in float32, with a tag */
   WIDTH_MAX = 8192
 };
 

@@ -118,6 +118,12 @@ static inline int ep_persistent_warps(const ep_persistent_plan *plan) {
   return plan->warps + plan->helper;
 }
 
+/* Whether each micro-batch has the same rows. */
+static inline bool ep_persistent_rows_stay(const ep_program *program,
+                                           const ep_persistent_plan *plan) {
+  return program->batch_size == program->train_rows && plan->micro_batches == 1;
+}
+
 /* A row mode. */
 static inline bool ep_persistent_takes_slice(const ep_persistent_stage *stage) {
   return ep_persistent_is_linear(stage) && stage->mode >= EP_PERSISTENT_ROW_SLICED;

@@ -35,8 +35,7 @@ static __device__ __forceinline__ void order_make(const context &c, long long ep
     at %= PER_EPOCH;
     if (at == 0) permutation_make(c, epoch);
   }
-  const int number = at / MICRO_BATCHES, micro_batch = at % MICRO_BATCHES;
-  const int first = (c.group * MICRO_BATCHES + micro_batch) * ROWS + c.lane;
+  const int number = at / MICRO_BATCHES, first = c.first_row(at % MICRO_BATCHES) + c.lane;
   unsigned row[EACH];
 #pragma unroll
   for (int i = 0; i < EACH; i++) {
@@ -102,7 +101,7 @@ template <class S>
 static __device__ __forceinline__ void masks_make(const context &c, long long step, int micro_batch,
                                                   int parity) {
   constexpr bool ALIGNED = S::OUT % 4 == 0 && (!S::SLICED || S::SLICE % 4 == 0);
-  const int first = (c.group * MICRO_BATCHES + micro_batch) * ROWS;
+  const int first = c.first_row(micro_batch);
 #pragma unroll 1
   for (int number = 0; number < S::DROPOUTS; number++) {
     unsigned char *mask = mask_at<S>(number, parity);

@@ -283,7 +283,7 @@ START_TEST(an_order_must_fit_a_block) {
 }
 END_TEST
 
-/* cuda/fused takes narrow layers on many rows, and yields. */
+/* Narrow layers on many rows: cuda/fused is for them, and yields. */
 START_TEST(many_rows_go_where_they_take_least) {
   static const char wide[] = BATCHED(129, 1000, ",\"precision\":\"bf16\"");
   static const char narrow[] = BATCHED(128, 1000, ",\"precision\":\"bf16\"");
