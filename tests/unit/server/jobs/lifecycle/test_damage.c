@@ -65,6 +65,7 @@ START_TEST(a_finished_log_is_cut_and_ends_again) {
     log_damage(id, "\"epoch\":7,");
     jobs = jobs_open("cpu");
   } else {
+    wait_until(ep_jobs_open_logs(jobs) == 0); /* what holds it open knows its lines */
     log_damage(id, "\"epoch\":7,");
   }
   for (int again = 0; again < 2; again++) {
