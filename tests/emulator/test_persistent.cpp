@@ -211,7 +211,9 @@ void shape_print(const ep_case *test, const ep_persistent_plan &plan) {
          plan.slices, plan.warps);
   for (int i = 0; i < plan.stages_count; i++)
     printf(" %d %s%s", plan.stages[i].out,
-           ep_persistent_is_linear(&plan.stages[i]) ? modes[plan.stages[i].mode] : "norm",
+           ep_persistent_is_linear(&plan.stages[i])      ? modes[plan.stages[i].mode]
+           : ep_persistent_is_embedding(&plan.stages[i]) ? "embedding"
+                                                         : "norm",
            plan.stages[i].sliced ? " sliced" : "");
   printf("\n");
 }
@@ -284,7 +286,7 @@ bool gathered_try() {
 
 /* Both plans of a network. */
 bool net_try(uint64_t number) {
-  const ep_random_net_limits limits = {40, 5, 40, 5};
+  const ep_random_net_limits limits = {40, 5, 40, 5, 60};
   ep_case *test = ep_random_net_create(number, &limits,
                                        number % 3 == 2 ? EP_PRECISION_TF32 : EP_PRECISION_FP32);
   ep_subject opened;

@@ -39,6 +39,16 @@ static void tail_add(ep_case *self, source *from, int features, int batch) {
   if (below(from, 4) == 0) ep_case_add_dropout(self, EP_LAYER_DROPOUT, 0.3f);
 }
 
+/* A case that begins with an embedding, behind up to two numbers. What is drawn here is drawn
+ * apart, so that what follows is the same without. */
+static ep_case *embedding_create(const char *name, source from, int words, ep_loss_type loss) {
+  const int numbers = below(&from, 3), columns = width(&from, 6);
+  ep_case *self = ep_case_create(name, numbers + columns, loss);
+  ep_case_add_embedding(self, numbers, width(&from, words), width(&from, 40));
+  if (below(&from, 4) == 0) ep_case_add_dropout(self, EP_LAYER_DROPOUT, 0.2f);
+  return self;
+}
+
 /* The sign of a gradient that rounding made is as good as any: lion needs a precise one. */
 static ep_optimizer optimizer_of(source *from, ep_precision precision) {
   const ep_optimizer_type type = (ep_optimizer_type)below(from, EP_OPTIMIZER_COUNT);
@@ -65,7 +75,11 @@ ep_case *ep_random_net_create(uint64_t number, const ep_random_net_limits *limit
       EP_LOSS_MSE,           EP_LOSS_CROSS_ENTROPY,   EP_LOSS_HUBER, EP_LOSS_MSE,
       EP_LOSS_CROSS_ENTROPY, EP_LOSS_BCE_WITH_LOGITS, EP_LOSS_FOCAL};
   const ep_loss_type loss = losses[below(&from, (int)(sizeof losses / sizeof *losses))];
-  ep_case *self = ep_case_create(name, width(&from, limits->widest), loss);
+  const int inputs = width(&from, limits->widest);
+  source apart = {~number, 0};
+  ep_case *self = limits->words > 0 && below(&apart, 2) == 0
+                      ? embedding_create(name, apart, limits->words, loss)
+                      : ep_case_create(name, inputs, loss);
   const int layers = 1 + below(&from, limits->layers_max), batch = width(&from, limits->batch_max);
   for (int l = 0; l < layers - 1; l++) {
     const int features = width(&from, limits->widest);

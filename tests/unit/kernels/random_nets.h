@@ -14,6 +14,7 @@ typedef struct {
   int layers_max; /* linear ones */
   int batch_max;
   int steps;
+  int words; /* of an embedding, with which half of them begin; 0: none does */
 } ep_random_net_limits;
 
 /* What it may differ by from the reference, at its precision (ep_case_tolerance). */

@@ -146,6 +146,8 @@ static void places_write(FILE *out, const ep_persistent_plan *plan, int i) {
   number_write(out, "X", !before ? -1 : takes_slice ? before->value : before->full_value);
   number_write(out, "VALUE", stage->value);
   number_write(out, "GRAD", stage->grad);
+  number_write(out, "GRAD_FEATURE", stage->grad_feature);
+  number_write(out, "GRAD_ROW", stage->grad_row);
   number_write(out, "FULL_VALUE", stage->full_value);
   number_write(out, "FULL_GRAD", stage->full_grad);
   number_write(out, "NORMAL", stage->normal);
@@ -189,6 +191,7 @@ static void shape_write(FILE *out, const ep_program *program, const ep_persisten
   flag_write(out, "IS_FIRST", i == 0);
   flag_write(out, "IS_LAST", i + 1 == plan->stages_count);
   flag_write(out, "IS_LINEAR", linear);
+  flag_write(out, "IS_EMBEDDING", ep_persistent_is_embedding(stage));
   flag_write(out, "IS_BATCH_NORM", core->type == EP_LAYER_BATCH_NORM);
   flag_write(out, "IS_OPERAND",
              i + 1 < plan->stages_count && ep_persistent_is_linear(&plan->stages[i + 1]));
@@ -211,6 +214,12 @@ static void shape_write(FILE *out, const ep_program *program, const ep_persisten
   flag_write(out, "GATHERS_VALUE", ep_persistent_gathers_value(plan, i));
   flag_write(out, "REGATHERS", ep_persistent_regathers(plan, i));
   flag_write(out, "GATHERS_GRAD", ep_persistent_gathers_grad(plan, i));
+  if (ep_persistent_is_embedding(stage)) {
+    number_write(out, "WORDS", core->embeddings);
+    number_write(out, "DIMENSION", ep_op_dimension(core));
+    number_write(out, "NUMBERS", core->numbers);
+    number_write(out, "COLUMNS", ep_op_columns(core));
+  }
   fprintf(out, "  static constexpr float EPS = (float)%.9g, MOMENTUM = (float)%.9g;\n",
           (double)core->eps, (double)core->momentum);
   if (!linear) return;

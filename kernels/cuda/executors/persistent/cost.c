@@ -161,7 +161,12 @@ static void stage_add(const ep_program *program, const ep_persistent_plan *plan,
   const double values = (double)stage->slice * plan->rows / threads;
   work->values += values * (1 + stage->tails);
   work->dropped += values * stage->dropouts;
-  if (!ep_persistent_is_linear(stage)) {
+  if (ep_persistent_is_embedding(stage)) {
+    work->stage++;
+    work->values += 2 * values; /* looked up, and their gradients added to the table's */
+    return;
+  }
+  if (ep_persistent_is_norm(stage)) {
     norm_add(plan, i, work);
     return;
   }
@@ -190,8 +195,8 @@ static void step_add(const ep_program *program, const ep_persistent_plan *plan, 
   double words = 0;
   for (int i = 0; i < plan->stages_count; i++) {
     const ep_persistent_stage *stage = &plan->stages[i];
-    words += ep_persistent_is_linear(stage) ? (double)stage->inputs * stage->line : 0;
-    words += 2.0 * stage->slice;
+    words += ep_persistent_is_norm(stage) ? 0 : (double)ep_persistent_weight_words(stage);
+    words += ep_persistent_is_embedding(stage) ? 0 : 2.0 * stage->slice;
   }
   work->step++;
   work->groups += plan->groups;
@@ -212,8 +217,8 @@ double ep_persistent_stage_cycles(const ep_program *program, const ep_persistent
   const ep_persistent_stage *stage = &plan->stages[i];
   step_work step = {0}, micro_batch = {0};
   stage_add(program, plan, i, &micro_batch);
-  if (plan->groups == 1 && ep_persistent_is_linear(stage))
-    step.updated = updated(program, plan, (double)stage->inputs * stage->line);
+  if (plan->groups == 1 && !ep_persistent_is_norm(stage))
+    step.updated = updated(program, plan, (double)ep_persistent_weight_words(stage));
   return plan->micro_batches * cycles_of(&micro_batch) + cycles_of(&step);
 }
 

@@ -10,6 +10,7 @@
 #ifndef EP_KERNELS_CUDA_EXECUTORS_PERSISTENT_KERNEL_CUH
 #define EP_KERNELS_CUDA_EXECUTORS_PERSISTENT_KERNEL_CUH
 
+#include "kernels/cuda/executors/persistent/embedding.cuh"
 #include "kernels/cuda/executors/persistent/loss.cuh"
 #include "kernels/cuda/executors/persistent/norms.cuh"
 #include "kernels/cuda/executors/persistent/products.cuh"
@@ -101,6 +102,8 @@ template <class S> static __device__ __forceinline__ void linear_forward(context
 template <class S> static __device__ __forceinline__ void forward(context &c) {
   if constexpr (S::IS_LINEAR)
     linear_forward<S>(c);
+  else if constexpr (S::IS_EMBEDDING)
+    embedding_forward<S>(c);
   else if constexpr (S::IS_BATCH_NORM)
     batch_norm_forward<S>(c);
   else
@@ -221,8 +224,7 @@ static __device__ __forceinline__ void linear_backward(context &c, own_words &ow
     input_backward<S, P>(c); /* which takes the place of the input */
     block_sync();
   }
-  if constexpr (S::IS_FIRST && INPUT_BUFFERS == 1 && !ROWS_STAY)
-    rows_fetch(c, c.thread, THREADS, c.parity ^ 1);
+  if constexpr (S::IS_FIRST) rows_refill(c);
   if constexpr (GROUPS == 1)
     if (c.is_last_micro_batch()) segment_update<S>(c, own);
   if constexpr (P::EXISTS && S::SUMS_BACK) sums_backward<S, P>(c);
@@ -244,6 +246,8 @@ template <class S, class P>
 static __device__ __forceinline__ void stage_backward(context &c, own_words &own) {
   if constexpr (S::IS_LINEAR)
     linear_backward<S, P>(c, own);
+  else if constexpr (S::IS_EMBEDDING)
+    embedding_backward<S>(c, own);
   else
     norm_backward<S, P>(c, own);
   if constexpr (P::EXISTS) grad_finish<P>(c);

@@ -32,18 +32,27 @@ static int take_value(ep_persistent_plan *plan, int features) {
   return take(plan, (int64_t)ep_persistent_up(features, 8) * plan->row_line);
 }
 
+/* [rows, line] of a gradient that is read by feature; returns the line. */
+static int take_by_rows(ep_persistent_plan *plan, int features, int *at) {
+  int line = features;
+  while (line % 16 != 4) line++; /* so that the lanes that store a product meet other banks */
+  *at = take(plan, (int64_t)plan->rows * line);
+  return line;
+}
+
 static bool is_norm(const ep_persistent_plan *plan, int i) {
-  return i < plan->stages_count && !ep_persistent_is_linear(&plan->stages[i]);
+  return i < plan->stages_count && ep_persistent_is_norm(&plan->stages[i]);
 }
 
 static void segment_place(ep_persistent_plan *plan, int i) {
   ep_persistent_stage *stage = &plan->stages[i];
   const bool linear = ep_persistent_is_linear(stage);
-  const int biases = linear && stage->core->bias < 0 ? 0 : ep_persistent_up(stage->slice, 4);
+  const bool has_bias = is_norm(plan, i) || stage->core->bias >= 0;
+  const int biases = has_bias ? ep_persistent_up(stage->slice, 4) : 0;
   stage->segment = plan->memory_words;
   /* Lines behind the last are multiplied by zeros. */
-  const int64_t weights =
-      linear ? (int64_t)ep_persistent_up(stage->inputs, 8) * stage->line : stage->slice;
+  const int64_t weights = linear ? (int64_t)ep_persistent_up(stage->inputs, 8) * stage->line
+                                 : ep_persistent_weight_words(stage);
   if (weights > INT32_MAX / 64) { /* it does not fit, whatever else there is */
     plan->memory_words = INT32_MAX / 2;
     return;
@@ -60,7 +69,7 @@ static void segment_place(ep_persistent_plan *plan, int i) {
 static bool fits_in_place(const ep_persistent_plan *plan, int i) {
   const ep_persistent_stage *stage = &plan->stages[i];
   if (plan->thrift == EP_PERSISTENT_SPENDS || stage->tails != 1 || stage->dropouts > 0 ||
-      i + 1 == plan->stages_count || is_norm(plan, i) || is_norm(plan, i + 1))
+      i + 1 == plan->stages_count || !ep_persistent_is_linear(stage) || is_norm(plan, i + 1))
     return false;
   const ep_reads reads = ep_operator_of(stage->tail[0]->type)->reads;
   return reads == EP_READS_OUTPUT || /* which is not rounded, then */
@@ -78,11 +87,18 @@ static void values_place(ep_persistent_plan *plan, int i, int gathered) {
                       : gathered >= 0                       ? gathered
                                                             : take_value(plan, stage->out);
   /* What a norm gives back is what a core before it without a tail gets. */
-  const bool shares = norm && plan->stages[i - 1].tails == 0;
+  const bool shares = norm && plan->stages[i - 1].tails == 0 && ep_persistent_is_linear(stage - 1);
   stage->in_place = fits_in_place(plan, i);
-  stage->grad = shares            ? plan->stages[i - 1].grad
-                : stage->in_place ? stage->value
-                                  : take_value(plan, stage->slice);
+  stage->grad_feature = plan->row_line;
+  stage->grad_row = 1;
+  if (ep_persistent_is_embedding(stage)) {
+    stage->grad_feature = 1;
+    stage->grad_row = take_by_rows(plan, stage->slice, &stage->grad);
+  } else {
+    stage->grad = shares            ? plan->stages[i - 1].grad
+                  : stage->in_place ? stage->value
+                                    : take_value(plan, stage->slice);
+  }
   if (norm) {
     const bool by_row = stage->core->type == EP_LAYER_LAYER_NORM;
     stage->inverse = take(plan, by_row ? plan->rows : stage->slice);
@@ -228,7 +244,8 @@ static void shared_place(const ep_program *program, ep_persistent_plan *plan) {
   const int full_grad = take_value(plan, gathered); /* of one stage at a time */
   for (int i = 0; i < plan->stages_count; i++) {
     plan->stages[i].full_grad = full_grad;
-    if (plan->groups == 1) gradient = most(gradient, plan->stages[i].segment_words);
+    if (plan->groups == 1 || ep_persistent_is_embedding(&plan->stages[i]))
+      gradient = most(gradient, plan->stages[i].segment_words);
     /* Each stage's sums. */
     if (plan->micro_batches > 1) gradient = plan->stages[i].segment + plan->stages[i].segment_words;
     scratch = most(scratch, stage_scratch(plan, i));

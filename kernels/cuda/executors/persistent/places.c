@@ -27,6 +27,12 @@ static int64_t feature_at(const ep_persistent_stage *stage, int slice, int featu
   return is_bias ? EP_PERSISTENT_PLACE_OF_ZERO : EP_PERSISTENT_PLACE_OF_ONE;
 }
 
+/* The same of an embedding's table. */
+static int64_t table_at(const ep_persistent_stage *stage, int word) {
+  return word < ep_persistent_weight_words(stage) ? stage->core->weight + word
+                                                  : EP_PERSISTENT_PLACE_OF_ZERO;
+}
+
 static void segment_places(const ep_program *program, const ep_persistent_plan *plan, int i,
                            int slice, int32_t *out) {
   const ep_persistent_stage *stage = &plan->stages[i];
@@ -35,7 +41,9 @@ static void segment_places(const ep_program *program, const ep_persistent_plan *
     const bool is_bias = word >= stage->bias_word, is_matrix = linear && !is_bias;
     const int64_t at =
         is_matrix ? weight_at(stage, slice, word)
-                  : feature_at(stage, slice, is_bias ? word - stage->bias_word : word, is_bias);
+        : ep_persistent_is_embedding(stage)
+            ? table_at(stage, word)
+            : feature_at(stage, slice, is_bias ? word - stage->bias_word : word, is_bias);
     const bool is_apart =
         is_matrix ? ep_persistent_takes_slice(stage) || stage->mode == EP_PERSISTENT_COLUMN
                   : stage->sliced;

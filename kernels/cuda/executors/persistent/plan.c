@@ -16,8 +16,11 @@ enum {
 
 /* --- stages ---------------------------------------------------------------------------------- */
 
+static bool is_norm(ep_layer_type type) {
+  return type == EP_LAYER_BATCH_NORM || type == EP_LAYER_LAYER_NORM;
+}
 static bool is_core(ep_layer_type type) {
-  return type == EP_LAYER_LINEAR || type == EP_LAYER_BATCH_NORM || type == EP_LAYER_LAYER_NORM;
+  return type == EP_LAYER_LINEAR || type == EP_LAYER_EMBEDDING || is_norm(type);
 }
 
 static bool tail_add(ep_persistent_stage *stage, const ep_op *op) {
@@ -29,9 +32,11 @@ static bool tail_add(ep_persistent_stage *stage, const ep_op *op) {
   return true;
 }
 
-/* A norm is by feature: of what has one number a channel. */
-static bool core_fits(const ep_op *op) {
+/* A norm is by feature: of what has one number a channel. An embedding looks up what the data
+ * hold, and only the first core does. */
+static bool core_fits(const ep_op *op, bool first) {
   return op->in_features <= WIDTH_MAX && op->out_features <= WIDTH_MAX &&
+         (first ? !is_norm(op->type) : op->type != EP_LAYER_EMBEDDING) &&
          (op->type != EP_LAYER_BATCH_NORM || op->in.channels == op->in_features);
 }
 
@@ -46,13 +51,14 @@ bool ep_persistent_stages_make(const ep_program *program, ep_persistent_plan *pl
         return false;
       continue;
     }
-    if (plan->stages_count == EP_PERSISTENT_STAGES_MAX || !core_fits(op) ||
-        (plan->stages_count == 0 && op->type != EP_LAYER_LINEAR))
+    if (plan->stages_count == EP_PERSISTENT_STAGES_MAX || !core_fits(op, plan->stages_count == 0))
       return false;
     plan->stages[plan->stages_count++] =
         (ep_persistent_stage){.core = op, .in = (int)op->in_features, .out = (int)op->out_features};
   }
-  return plan->stages_count > 0;
+  /* A loss is of what a linear layer or a norm makes. */
+  return plan->stages_count > 0 &&
+         !ep_persistent_is_embedding(&plan->stages[plan->stages_count - 1]);
 }
 
 /* --- what a block has ------------------------------------------------------------------------ */

@@ -1,8 +1,9 @@
 /* plan.h: how cuda/persistent runs a program. A network is a line of stages: a core, which is a
- * linear layer or a norm, and its tail, the activations and dropouts behind it. The plan says into
- * how many groups a batch's rows are cut, and a group's into micro-batches; into how many slices
- * the features of wide values; what each block has of each stage, what lies where in shared memory,
- * and which words blocks exchange. Plain C, linked into epochd. */
+ * linear layer, a norm or, at the beginning, an embedding, and its tail, the activations and
+ * dropouts behind it. The plan says into how many groups a batch's rows are cut, and a group's into
+ * micro-batches; into how many slices the features of wide values; what each block has of each
+ * stage, what lies where in shared memory, and which words blocks exchange. Plain C, linked into
+ * epochd. */
 #ifndef EP_KERNELS_CUDA_EXECUTORS_PERSISTENT_PLAN_H
 #define EP_KERNELS_CUDA_EXECUTORS_PERSISTENT_PLAN_H
 
@@ -51,6 +52,7 @@ typedef struct {
   int segment, bias_word, segment_words; /* its parameters */
   int state;                             /* the first of its words of a thread's state */
   int value, grad, full_value, full_grad, normal, inverse, running, masks;
+  int grad_feature, grad_row; /* words from one's gradient to the next one's */
   int given_sums, given_all, given_value, given_back, given_back_all, given_grad, given_statistics;
 } ep_persistent_stage;
 
@@ -112,6 +114,19 @@ bool ep_persistent_plan_shape(const ep_program *program, const ep_gpu_traits *gp
 static inline bool ep_persistent_is_linear(const ep_persistent_stage *stage) {
   return stage->core->type == EP_LAYER_LINEAR;
 }
+static inline bool ep_persistent_is_embedding(const ep_persistent_stage *stage) {
+  return stage->core->type == EP_LAYER_EMBEDDING;
+}
+static inline bool ep_persistent_is_norm(const ep_persistent_stage *stage) {
+  return !ep_persistent_is_linear(stage) && !ep_persistent_is_embedding(stage);
+}
+
+/* Words of a block's weight of it. */
+static inline int64_t ep_persistent_weight_words(const ep_persistent_stage *stage) {
+  if (ep_persistent_is_embedding(stage))
+    return stage->core->embeddings * ep_op_dimension(stage->core);
+  return ep_persistent_is_linear(stage) ? (int64_t)stage->inputs * stage->line : stage->slice;
+}
 
 /* Warps of a block, with that of a helper. */
 static inline int ep_persistent_warps(const ep_persistent_plan *plan) {
@@ -157,7 +172,7 @@ static inline bool ep_persistent_regathers(const ep_persistent_plan *plan, int i
 static inline int64_t ep_persistent_norm_words(const ep_persistent_plan *plan,
                                                const ep_persistent_stage *stage) {
   const int64_t groups = plan->groups, slices = plan->slices;
-  if (ep_persistent_is_linear(stage)) return 0;
+  if (!ep_persistent_is_norm(stage)) return 0;
   if (stage->core->type == EP_LAYER_LAYER_NORM)
     return stage->sliced ? groups * slices * plan->rows * 2 : 0;
   return groups > 1 ? slices * stage->slice * groups * 2 : 0;

@@ -66,6 +66,12 @@ static __device__ __forceinline__ void rows_fetch(const context &c, int thread, 
   cp_async_commit();
 }
 
+/* Once nothing reads a micro-batch's rows any more: the next ones, where they have no place of
+ * their own. */
+static __device__ __forceinline__ void rows_refill(const context &c) {
+  if constexpr (INPUT_BUFFERS == 1 && !ROWS_STAY) rows_fetch(c, c.thread, THREADS, c.parity ^ 1);
+}
+
 /* --- masks ----------------------------------------------------------------------------------- */
 
 /* Of dropout `number` of a stage: [features, ROWS]. */

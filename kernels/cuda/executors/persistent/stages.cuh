@@ -1,9 +1,10 @@
 /* stages.cuh: what is behind the core of a stage and in front of it, element by element, for
  * cuda/persistent.
  *
- * A stage S is a core (a linear layer or a norm) and its tail: the activations and dropouts behind
- * it. memory[S::VALUE + feature * LINE + row] is what the tail makes, memory[S::GRAD + …] first the
- * tail's derivative, then the gradient by what the core makes. */
+ * A stage S is a core (a linear layer, a norm, an embedding) and its tail: the activations and
+ * dropouts behind it. memory[S::VALUE + feature * LINE + row] is what the tail makes, grad_at first
+ * the tail's derivative, then the gradient by what the core makes: it lies as the value does, but
+ * for an embedding's, which has lines of rows. */
 #ifndef EP_KERNELS_CUDA_EXECUTORS_PERSISTENT_STAGES_CUH
 #define EP_KERNELS_CUDA_EXECUTORS_PERSISTENT_STAGES_CUH
 
@@ -17,6 +18,28 @@ struct no_stage {
 template <int N> static __device__ __forceinline__ void operands_round(float (&of)[N]) {
 #pragma unroll
   for (int i = 0; i < N; i++) of[i] = operand_of<PRECISE>(of[i]);
+}
+
+template <class S> static __device__ __forceinline__ float *grad_at(int feature, int row) {
+  return memory + S::GRAD + feature * S::GRAD_FEATURE + row * S::GRAD_ROW;
+}
+template <class S, int N>
+static __device__ __forceinline__ void grad_load(float (&to)[N], int feature, int row) {
+  if constexpr (S::GRAD_ROW == 1) {
+    load(to, grad_at<S>(feature, row));
+  } else {
+#pragma unroll
+    for (int i = 0; i < N; i++) to[i] = *grad_at<S>(feature, row + i);
+  }
+}
+template <class S, int N>
+static __device__ __forceinline__ void grad_store(int feature, int row, const float (&from)[N]) {
+  if constexpr (S::GRAD_ROW == 1) {
+    store(grad_at<S>(feature, row), from);
+  } else {
+#pragma unroll
+    for (int i = 0; i < N; i++) *grad_at<S>(feature, row + i) = from[i];
+  }
 }
 
 /* The loss of elements of the network's output y, and the gradient by what is before the tail. */
@@ -53,17 +76,17 @@ static __device__ __forceinline__ void value_take(context &c, int feature, int r
   const int at = feature * LINE + row;
   if constexpr (S::IS_LAST) {
     if constexpr (TAKES_CLASSES) {
-      store(memory + S::GRAD + at, value); /* until the whole row is there: classes_loss */
+      grad_store<S>(feature, row, value); /* until the whole row is there: classes_loss */
       if constexpr (S::HAS_TAIL) store(memory + S::VALUE + at, derivative);
     } else {
       elements_loss<S>(c, feature, row, value, derivative);
       if constexpr (S::IS_LINEAR) operands_round(derivative);
-      store(memory + S::GRAD + at, derivative);
+      grad_store<S>(feature, row, derivative);
     }
   } else {
     if constexpr (S::IS_OPERAND && !S::IS_IN_PLACE) operands_round(value);
     store(memory + S::VALUE + at, value);
-    if constexpr (S::HAS_TAIL && !S::IS_IN_PLACE) store(memory + S::GRAD + at, derivative);
+    if constexpr (S::HAS_TAIL && !S::IS_IN_PLACE) grad_store<S>(feature, row, derivative);
     if constexpr (S::GATHERS_VALUE)
       c.of_rows.give(S::GIVEN_VALUE + (c.group * S::OUT + c.first<S>() + feature) * ROWS + row,
                      value);
@@ -76,15 +99,15 @@ template <class S, int N>
 static __device__ __forceinline__ void grad_take(context &c, int feature, int row,
                                                  const float (&by_value)[N]) {
   if (feature >= c.features<S>()) return;
-  float grad[N], *at = memory + S::GRAD + feature * LINE + row;
-  if constexpr (S::HAS_TAIL) load(grad, at);
+  float grad[N];
+  if constexpr (S::HAS_TAIL) grad_load<S>(grad, feature, row);
 #pragma unroll
   for (int i = 0; i < N; i++) {
     if constexpr (S::IS_IN_PLACE) grad[i] = S::derivative_of(grad[i]);
     grad[i] = S::HAS_TAIL ? grad[i] * by_value[i] : by_value[i];
   }
   if constexpr (S::IS_LINEAR) operands_round(grad);
-  store(at, grad);
+  grad_store<S>(feature, row, grad);
   if constexpr (S::GATHERS_GRAD)
     c.of_rows.give(S::GIVEN_GRAD + (c.group * S::OUT + c.first<S>() + feature) * ROWS + row, grad);
 }
@@ -122,15 +145,19 @@ static __device__ __forceinline__ void group_give(const context &c, int word,
     c.of_words.give(GIVEN_GRADIENTS + (c.slice * GROUPS + c.group) * VECTOR_WORDS + word, value);
 }
 
+/* Where a stage's sums of gradients are: each stage's apart, if more micro-batches follow. */
+template <class S> static __device__ __forceinline__ float *gradients_of() {
+  return memory + GRADIENT + (MICRO_BATCHES > 1 ? S::WEIGHTS : 0);
+}
+
 /* The gradient by a word of a stage's segment, or by two neighbours, on this micro-batch: added to
  * those of the ones before. With the last one it goes to this block, which has all rows, or to the
  * groups' sum. The same thread has the same words in each micro-batch. */
 template <class S, int N>
 static __device__ __forceinline__ void gradient_give(const context &c, int word,
                                                      float (&value)[N]) {
-  float *to = memory + GRADIENT + word;
+  float *to = gradients_of<S>() + word;
   if constexpr (MICRO_BATCHES > 1) {
-    to += S::WEIGHTS; /* each stage has its own sums */
     float sum[N];
     load(sum, to);
 #pragma unroll

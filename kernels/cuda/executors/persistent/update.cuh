@@ -78,11 +78,10 @@ static __device__ __forceinline__ void own_each(const context &c, RUN run) {
 
 template <class S>
 static __device__ __forceinline__ void segment_update(const context &c, own_words &own) {
-  constexpr int BY = GRADIENT + (MICRO_BATCHES > 1 ? S::WEIGHTS : 0);
   if constexpr (S::WEIGHT_TRAINS || S::BIAS_TRAINS)
     own_each<S>(c, [&](int word, int at) {
       float4 *to = (float4 *)(memory + S::WEIGHTS + word);
-      const float4 old = *to, grad = *(const float4 *)(memory + BY + word);
+      const float4 old = *to, grad = *(const float4 *)(gradients_of<S>() + word);
       const float before[4] = {old.x, old.y, old.z, old.w};
       const float by[4] = {grad.x, grad.y, grad.z, grad.w};
       float after[4];
