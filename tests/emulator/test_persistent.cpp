@@ -31,6 +31,7 @@ namespace {
 
 constexpr ep_gpu_traits gpu = {90, 90, 12};
 constexpr uint64_t CLUSTERED_NET = 3008; /* whose groups are a cluster, with a batch_norm */
+constexpr uint64_t KEPT_NET = 1048; /* that begins with an embedding; its last batch is smaller */
 
 /* --- the kernel ------------------------------------------------------------------------------ */
 
@@ -143,7 +144,7 @@ bool steps_run(const ep_case *test, const ep_persistent_plan &plan, void *opened
   args.loss += first;
   args.errors += first;
   auto kernel = reinterpret_cast<void (*)(ep_persistent_args)>(dlsym(opened, "persistent"));
-  const emulator_launch launch = {plan.groups * plan.slices,
+  const emulator_launch launch = {ep_persistent_blocks(&plan),
                                   ep_persistent_warps(&plan) * 32,
                                   plan.clustered ? plan.groups : 0,
                                   static_cast<size_t>(plan.memory_words) * sizeof(float),
@@ -205,10 +206,10 @@ bool results_agree(const ep_case *test, const results &actual, const ep_run &exp
 
 void shape_print(const ep_case *test, const ep_persistent_plan &plan) {
   static const char *const modes[] = {"whole", "column", "row", "row to all", "row gathered"};
-  printf("optimizer %d, loss %d, %d groups%s of %d times %d rows, %d slices, %d warps:",
+  printf("optimizer %d, loss %d, %d groups%s of %d times %d rows, %d slices, %d warps, %d keepers:",
          static_cast<int>(test->program.optimizer.type), static_cast<int>(test->program.loss),
          plan.groups, plan.clustered ? " of a cluster" : "", plan.micro_batches, plan.rows,
-         plan.slices, plan.warps);
+         plan.slices, plan.warps, plan.keepers.blocks);
   for (int i = 0; i < plan.stages_count; i++)
     printf(" %d %s%s", plan.stages[i].out,
            ep_persistent_is_linear(&plan.stages[i])      ? modes[plan.stages[i].mode]
@@ -271,7 +272,7 @@ bool gathered_try() {
   ep_subject opened;
   ep_run expected = {};
   ep_persistent_plan plan;
-  const ep_persistent_shape shape = {1, 1, 3, 8};
+  const ep_persistent_shape shape = {1, 1, 3, 8, 0};
   bool good = reference_run(test, &opened, &expected), found = false;
   for (unsigned variant = 1; good && !found && variant < 1000; variant++)
     found = ep_persistent_plan_shape(&test->program, &gpu, &shape, variant, &plan) &&
@@ -284,9 +285,9 @@ bool gathered_try() {
   return good;
 }
 
-/* Both plans of a network. */
+/* The plans of a network. */
 bool net_try(uint64_t number) {
-  const ep_random_net_limits limits = {40, 5, 40, 5, 60};
+  const ep_random_net_limits limits = {40, 5, 40, 5, 60, false};
   ep_case *test = ep_random_net_create(number, &limits,
                                        number % 3 == 2 ? EP_PRECISION_TF32 : EP_PRECISION_FP32);
   ep_subject opened;
@@ -298,14 +299,19 @@ bool net_try(uint64_t number) {
   if (good && ep_persistent_plan_make(&test->program, &gpu, &plan))
     good = plan_try(test, plan, expected, tolerance, name);
   static const int slices[] = {1, 2, 1, 3, 1, 4};
-  const ep_persistent_shape whole = {1 + static_cast<int>(number / 2 % 3), 1, slices[number % 6],
-                                     8};
+  const ep_persistent_shape whole = {1 + static_cast<int>(number / 2 % 3), 1, slices[number % 6], 8,
+                                     0};
   ep_persistent_shape cut = whole;
   cut.micro_batches = 1 + static_cast<int>(number / 3 % 3);
   const unsigned variant = number % 4;
   if (good && (ep_persistent_plan_shape(&test->program, &gpu, &cut, variant, &plan) ||
                ep_persistent_plan_shape(&test->program, &gpu, &whole, variant, &plan)))
     good = plan_try(test, plan, expected, tolerance, name + "-shape");
+  ep_persistent_shape kept = whole;
+  kept.keepers = 1 + static_cast<int>(number % 4);
+  if (good && test->ops[0].type == EP_LAYER_EMBEDDING &&
+      ep_persistent_plan_shape(&test->program, &gpu, &kept, variant, &plan))
+    good = plan_try(test, plan, expected, tolerance, name + "-kept");
   ep_run_deinit(&expected);
   if (opened.backend) opened.ops->close(opened.backend);
   ep_case_destroy(test);
@@ -323,7 +329,7 @@ int main(int argc, char **argv) {
   int failed = 0;
   for (uint64_t number = first; number < first + static_cast<uint64_t>(count); number++)
     failed += !net_try(number);
-  if (argc == 1) failed += !net_try(CLUSTERED_NET) + !gathered_try();
+  if (argc == 1) failed += !net_try(CLUSTERED_NET) + !net_try(KEPT_NET) + !gathered_try();
   if (!getenv("EPOCHD_KEEP")) system(("rm -rf " + folder).c_str());
   printf("%d failed\n", failed);
   return failed ? EXIT_FAILURE : EXIT_SUCCESS;

@@ -23,7 +23,8 @@ typedef struct {
 static ep_case *net_create(int number) {
   static const ep_precision precisions[] = {EP_PRECISION_FP32, EP_PRECISION_TF32,
                                             EP_PRECISION_BF16};
-  const ep_random_net_limits small = {60, 5, 70, 7, 200}, large = {500, 6, 600, 5, 3000};
+  const ep_random_net_limits small = {60, 5, 70, 7, 200, false},
+                             large = {500, 6, 600, 5, 3000, false};
   return ep_random_net_create((uint64_t)number, number % 2 ? &small : &large,
                               precisions[number % 3]);
 }

@@ -398,10 +398,12 @@ void ep_case_finish(ep_case *self, const ep_case_training *training) {
   program->shuffle = training->shuffle;
   program->seed = training->seed;
   make_groups(self, training);
-  make_parameters(self, training->seed);
-  make_split(self, EP_SPLIT_TRAIN, rows, training->seed);
-  make_split(self, EP_SPLIT_VALIDATION, 5, training->seed);
-  make_split(self, EP_SPLIT_TEST, 37, training->seed);
+  if (!training->only_planned) {
+    make_parameters(self, training->seed);
+    make_split(self, EP_SPLIT_TRAIN, rows, training->seed);
+    make_split(self, EP_SPLIT_VALIDATION, 5, training->seed);
+    make_split(self, EP_SPLIT_TEST, 37, training->seed);
+  }
   self->steps = training->steps;
   self->lr_constant = !training->lr_falls;
   self->lr = allocate(self->steps, sizeof(float));

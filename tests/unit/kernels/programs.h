@@ -11,7 +11,7 @@
 extern "C" {
 #endif
 
-enum { EP_CASE_OPS = 24, EP_CASE_CHANNELS = 8, EP_CASE_CLASSES = 128 };
+enum { EP_CASE_OPS = 56, EP_CASE_CHANNELS = 8, EP_CASE_CLASSES = 128 };
 
 typedef struct {
   char name[128];
@@ -43,6 +43,7 @@ typedef struct {
   bool spare_biases;  /* … but biases and norms */
   uint32_t frozen;    /* 1 << op: its parameters stay */
   bool bytes;         /* x is stored as bytes */
+  bool only_planned;  /* neither weights nor data are made */
 } ep_case_training;
 
 /* Of conv2d and the pools; zeros: padding 0, stride 1 (pools: the kernel), dilation 1, groups 1. */

@@ -99,6 +99,7 @@ ep_case *ep_random_net_create(uint64_t number, const ep_random_net_limits *limit
                                            .shuffle = below(&from, 4) != 0,
                                            .seed = number,
                                            .steps = limits->steps,
+                                           .only_planned = limits->only_planned,
                                            .lr = 0.02f,
                                            .lr_falls = below(&from, 3) == 0,
                                            .optimizer = optimizer_of(&from, precision),

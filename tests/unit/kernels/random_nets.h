@@ -15,6 +15,7 @@ typedef struct {
   int batch_max;
   int steps;
   int words; /* of an embedding, with which half of them begin; 0: none does */
+  bool only_planned;
 } ep_random_net_limits;
 
 /* What it may differ by from the reference, at its precision (ep_case_tolerance). */

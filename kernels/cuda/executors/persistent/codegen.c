@@ -36,7 +36,14 @@ static void plan_write(ep_cuda_codegen *codegen, const ep_persistent_plan *plan)
                  {"WORDS_HALF", plan->words_half},
                  {"GIVEN_METRICS", plan->clustered ? 0 : 2 * (plan->rows_half + plan->words_half)},
                  {"REPORTERS", plan->reporters},
-                 {"STATE_WORDS", plan->state_words}};
+                 {"STATE_WORDS", plan->state_words},
+                 {"KEEPERS", plan->keepers.blocks},
+                 {"KEPT", plan->keepers.words},
+                 {"KEPT_HITS", plan->keepers.hits},
+                 {"KEPT_COUNTS", plan->keepers.counts},
+                 {"KEPT_ORDER", plan->keepers.order},
+                 {"LISTED", plan->keepers.listed},
+                 {"PACE", plan->exchange_words - 32}};
   const bool idles = plan->idle_stage >= 0;
   for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
     ep_cuda_codegen_number(codegen, numbers[i].name, numbers[i].value);
@@ -192,6 +199,7 @@ static void shape_write(FILE *out, const ep_program *program, const ep_persisten
   flag_write(out, "IS_LAST", i + 1 == plan->stages_count);
   flag_write(out, "IS_LINEAR", linear);
   flag_write(out, "IS_EMBEDDING", ep_persistent_is_embedding(stage));
+  flag_write(out, "IS_KEPT", ep_persistent_is_embedding(stage) && plan->keepers.blocks > 0);
   flag_write(out, "IS_BATCH_NORM", core->type == EP_LAYER_BATCH_NORM);
   flag_write(out, "IS_OPERAND",
              i + 1 < plan->stages_count && ep_persistent_is_linear(&plan->stages[i + 1]));
@@ -219,6 +227,12 @@ static void shape_write(FILE *out, const ep_program *program, const ep_persisten
     number_write(out, "DIMENSION", ep_op_dimension(core));
     number_write(out, "NUMBERS", core->numbers);
     number_write(out, "COLUMNS", ep_op_columns(core));
+    number_write(out, "PIECES", ep_persistent_pieces(stage));
+    number_write(out, "PARAMETER", core->weight);
+    number_write(out, "GIVEN_VECTORS", plan->keepers.given_vectors);
+    number_write(out, "GIVEN_VECTOR_GRADS", plan->keepers.given_vector_grads);
+    flag_write(out, "IS_SHARED",
+               ep_persistent_sums_back(plan, i + 1) && !plan->stages[i + 1].back_by_all);
   }
   fprintf(out, "  static constexpr float EPS = (float)%.9g, MOMENTUM = (float)%.9g;\n",
           (double)core->eps, (double)core->momentum);

@@ -156,6 +156,24 @@ struct context {
   }
 };
 
+/* at: the step's number in the launch. */
+static __device__ __forceinline__ void step_begin(context &c, long long at) {
+  c.step = c.s.first_step + at;
+  if (at > 0) c.number++;
+  if (c.number == STEPS_PER_EPOCH) c.number = 0, c.epoch++;
+  c.rows = rows_of(c.number);
+  c.scale = 1.0f / (float)(c.rows * (TAKES_CLASSES ? 1 : OUT));
+  c.of_words = exchange::of(c.s, 2 * ROWS_HALF + (int)(c.step & 1) * WORDS_HALF, tag_of(c.step));
+  c.loss = c.misses = 0;
+}
+
+static __device__ __forceinline__ void micro_batch_begin(context &c, int number) {
+  const long long of_all = c.step * MICRO_BATCHES + number;
+  c.micro_batch = number;
+  c.parity = (int)(of_all & 1);
+  c.of_rows = exchange::of(c.s, c.parity * ROWS_HALF, tag_of(of_all));
+}
+
 constexpr int divide_up(int count, int each) {
   return (count + each - 1) / each;
 }

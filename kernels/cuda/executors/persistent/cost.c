@@ -153,6 +153,23 @@ static void norm_add(const ep_persistent_plan *plan, int i, step_work *work) {
     work->normed_exchanges += ep_persistent_fits_cluster(plan) ? 1 - NEAR_NORM : 1;
 }
 
+/* The words that a thread updates count with their optimizer state. */
+static double updated(const ep_program *program, const ep_persistent_plan *plan, double words) {
+  return words / (plan->warps * EP_GPU_WARP) *
+         (1 + (double)program->optimizer_floats / (double)program->parameters);
+}
+
+/* Vectors come from keepers, and their gradients go there. */
+static void keepers_add(const ep_program *program, const ep_persistent_plan *plan,
+                        const ep_persistent_stage *stage, step_work *work) {
+  const double vectors = (double)stage->out * plan->rows, keepers = plan->keepers.blocks;
+  gather_add(work, vectors);
+  reduction_add(work, vectors * plan->groups / keepers);
+  work->values += (double)plan->keepers.listed * plan->warps / (plan->warps * EP_GPU_WARP);
+  work->updated +=
+      updated(program, plan, (double)plan->keepers.words * (double)ep_op_dimension(stage->core));
+}
+
 /* A micro-batch through a stage. */
 static void stage_add(const ep_program *program, const ep_persistent_plan *plan, int i,
                       step_work *work) {
@@ -164,6 +181,7 @@ static void stage_add(const ep_program *program, const ep_persistent_plan *plan,
   if (ep_persistent_is_embedding(stage)) {
     work->stage++;
     work->values += 2 * values; /* looked up, and their gradients added to the table's */
+    if (plan->keepers.blocks > 0) keepers_add(program, plan, stage, work);
     return;
   }
   if (ep_persistent_is_norm(stage)) {
@@ -184,18 +202,12 @@ static void stage_add(const ep_program *program, const ep_persistent_plan *plan,
   exchanges_add(plan, i, work);
 }
 
-/* The words that a thread updates count with their optimizer state. */
-static double updated(const ep_program *program, const ep_persistent_plan *plan, double words) {
-  return words / (plan->warps * EP_GPU_WARP) *
-         (1 + (double)program->optimizer_floats / (double)program->parameters);
-}
-
 /* What belongs to no stage. */
 static void step_add(const ep_program *program, const ep_persistent_plan *plan, step_work *work) {
   double words = 0;
   for (int i = 0; i < plan->stages_count; i++) {
     const ep_persistent_stage *stage = &plan->stages[i];
-    words += ep_persistent_is_norm(stage) ? 0 : (double)ep_persistent_weight_words(stage);
+    words += ep_persistent_is_norm(stage) ? 0 : (double)ep_persistent_weight_words(plan, stage);
     words += ep_persistent_is_embedding(stage) ? 0 : 2.0 * stage->slice;
   }
   work->step++;
@@ -218,7 +230,7 @@ double ep_persistent_stage_cycles(const ep_program *program, const ep_persistent
   step_work step = {0}, micro_batch = {0};
   stage_add(program, plan, i, &micro_batch);
   if (plan->groups == 1 && !ep_persistent_is_norm(stage))
-    step.updated = updated(program, plan, (double)ep_persistent_weight_words(stage));
+    step.updated = updated(program, plan, (double)ep_persistent_weight_words(plan, stage));
   return plan->micro_batches * cycles_of(&micro_batch) + cycles_of(&step);
 }
 

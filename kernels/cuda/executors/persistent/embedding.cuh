@@ -1,39 +1,85 @@
 /* embedding.cuh: a first stage whose core is an embedding, for cuda/persistent. Each block has all
- * of the table, [WORDS, DIMENSION], and looks up the words of its rows. What it makes of a row are
- * S::NUMBERS columns as they are, then a vector for each of S::COLUMNS words. */
+ * of the table, [WORDS, DIMENSION], and looks up the words of its rows, or, IS_KEPT, keepers have
+ * it (keeper.cuh). What it makes of a row are S::NUMBERS columns as they are, then a vector for
+ * each of S::COLUMNS words. */
 #ifndef EP_KERNELS_CUDA_EXECUTORS_PERSISTENT_EMBEDDING_CUH
 #define EP_KERNELS_CUDA_EXECUTORS_PERSISTENT_EMBEDDING_CUH
 
-#include "kernels/cuda/executors/persistent/update.cuh"
+#include "kernels/cuda/executors/persistent/keeper.cuh"
 
-/* The data are checked where they come from; nothing else may reach beyond the table. */
+/* Of a row's column. */
 template <class S>
 static __device__ __forceinline__ int word_of(const context &c, int row, int column) {
-  const float cell = c.input()[row * INPUT_LINE + S::NUMBERS + column];
-  return cell > 0 ? min((int)cell, S::WORDS - 1) : 0;
+  return table_word<S>(c.input()[row * INPUT_LINE + S::NUMBERS + column]);
+}
+
+/* A thread takes two rows' numbers of a piece at a time. */
+template <class S> static __device__ __forceinline__ void vectors_look_up(context &c) {
+  constexpr int PAIRS = ROWS / 2;
+  const float *table = memory + S::WEIGHTS;
+#pragma unroll 1
+  for (int i = c.thread; i < S::COLUMNS * S::PIECES * PAIRS; i += THREADS) {
+    const int row = i % PAIRS * 2, column = i / PAIRS / S::PIECES,
+              first = i / PAIRS % S::PIECES * 4;
+    const float *upper = table + word_of<S>(c, row, column) * S::DIMENSION + first;
+    const float *lower = table + word_of<S>(c, row + 1, column) * S::DIMENSION + first;
+#pragma unroll
+    for (int k = 0; k < 4; k++) {
+      if (first + k >= S::DIMENSION) break;
+      const float of[2] = {upper[k], lower[k]};
+      value_take<S>(c, S::NUMBERS + column * S::DIMENSION + first + k, row, of);
+    }
+  }
+}
+
+/* The same of vectors that keepers give. */
+template <class S> static __device__ __forceinline__ void vectors_take(context &c) {
+  constexpr int PIECES = S::COLUMNS * S::PIECES * ROWS; /* of all rows */
+  constexpr int EACH = divide_up(PIECES, THREADS), COUNT = EACH < LOADS ? EACH : LOADS;
+#pragma unroll 1
+  for (int first = c.thread; first < PIECES; first += THREADS * COUNT) {
+    float4 value[COUNT];
+    for (int turns = 0;; tagged_poll(turns)) {
+      unsigned missing = 0;
+#pragma unroll
+      for (int i = 0; i < COUNT; i++) {
+        const int at = first + i * THREADS, row = at % ROWS;
+        value[i] = make_float4(0, 0, 0, 0);
+        if (at >= PIECES || !c.is_valid(row)) continue;
+        value[i] =
+            c.of_rows.load4(S::GIVEN_VECTORS + piece_word<S>(0, at / ROWS, c.first_row(0) + row));
+        missing |= c.of_rows.is_missing(value[i], ALL_WORDS);
+      }
+      if (!missing) break;
+    }
+#pragma unroll
+    for (int i = 0; i < COUNT; i++) {
+      const int at = first + i * THREADS, row = at % ROWS, piece = at / ROWS;
+      if (at >= PIECES) continue;
+      const float of[4] = {value[i].x, value[i].y, value[i].z, value[i].w};
+#pragma unroll
+      for (int k = 0; k < 4; k++) {
+        const int number = piece % S::PIECES * 4 + k;
+        const float one[1] = {untagged(of[k])};
+        if (number < S::DIMENSION)
+          value_take<S>(c, S::NUMBERS + piece / S::PIECES * S::DIMENSION + number, row, one);
+      }
+    }
+  }
 }
 
 template <class S> static __device__ __forceinline__ void embedding_forward(context &c) {
-  constexpr int EACH = 4, PIECES = divide_up(S::DIMENSION, EACH), PAIRS = ROWS / 2;
-  const float *table = memory + S::WEIGHTS;
+  constexpr int PAIRS = ROWS / 2;
 #pragma unroll 1
   for (int i = c.thread; i < S::NUMBERS * PAIRS; i += THREADS) {
     const float *x = c.input() + i % PAIRS * 2 * INPUT_LINE + i / PAIRS;
     const float of[2] = {x[0], x[INPUT_LINE]};
     value_take<S>(c, i / PAIRS, i % PAIRS * 2, of);
   }
-#pragma unroll 1
-  for (int i = c.thread; i < S::COLUMNS * PIECES * PAIRS; i += THREADS) {
-    const int row = i % PAIRS * 2, column = i / PAIRS / PIECES, first = i / PAIRS % PIECES * EACH;
-    const float *upper = table + word_of<S>(c, row, column) * S::DIMENSION + first;
-    const float *lower = table + word_of<S>(c, row + 1, column) * S::DIMENSION + first;
-#pragma unroll
-    for (int k = 0; k < EACH; k++) {
-      if (first + k >= S::DIMENSION) break;
-      const float of[2] = {upper[k], lower[k]};
-      value_take<S>(c, S::NUMBERS + column * S::DIMENSION + first + k, row, of);
-    }
-  }
+  if constexpr (S::IS_KEPT)
+    vectors_take<S>(c);
+  else
+    vectors_look_up<S>(c);
 }
 
 /* The gradient by the table, by all micro-batches so far. A team of lanes, which
@@ -94,7 +140,7 @@ template <class S> static __device__ __forceinline__ void table_backward(const c
 
 template <class S>
 static __device__ __forceinline__ void embedding_backward(const context &c, own_words &own) {
-  if constexpr (S::WEIGHT_TRAINS) {
+  if constexpr (S::WEIGHT_TRAINS && !S::IS_KEPT) {
     table_backward<S>(c);
     block_sync();
     if (c.is_last_micro_batch()) {

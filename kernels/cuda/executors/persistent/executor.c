@@ -18,11 +18,11 @@ typedef struct {
 static ep_status kernel_prepare(persistent *self, ep_error *error) {
   const ep_persistent_plan *plan = &self->plan;
   self->launch =
-      (ep_cuda_launch){.blocks = plan->groups * plan->slices,
+      (ep_cuda_launch){.blocks = ep_persistent_blocks(plan),
                        .threads = ep_persistent_warps(plan) * EP_GPU_WARP,
                        .shared_bytes = plan->memory_words * (int64_t)sizeof(float),
                        .cluster = plan->clustered ? plan->groups : 0,
-                       .cooperative = plan->groups * plan->slices > 1 && !plan->clustered};
+                       .cooperative = ep_persistent_blocks(plan) > 1 && !plan->clustered};
   return ep_cuda_launch_compile(
       self->network->backend, "kernels/cuda/executors/persistent/kernel.cuh", "persistent",
       ep_persistent_codegen(self->network->program, plan), &self->launch, error);

@@ -11,6 +11,7 @@
 #define EP_KERNELS_CUDA_EXECUTORS_PERSISTENT_KERNEL_CUH
 
 #include "kernels/cuda/executors/persistent/embedding.cuh"
+#include "kernels/cuda/executors/persistent/keeper.cuh"
 #include "kernels/cuda/executors/persistent/loss.cuh"
 #include "kernels/cuda/executors/persistent/norms.cuh"
 #include "kernels/cuda/executors/persistent/products.cuh"
@@ -189,11 +190,13 @@ template <class S, class P> static __device__ __forceinline__ void sums_backward
         share * ROWS, [&](int, int word, const float(&of)[2]) {
           if constexpr (P::SLICED)
             grad_take<P>(c, word / ROWS, word % ROWS, of);
+          else if constexpr (P::IS_KEPT)
+            grad_take<P>(c, c.slice * S::SHARE_BACK + word / ROWS, word % ROWS, of);
           else
             c.of_rows.give(
                 S::GIVEN_BACK_ALL + (c.group * S::IN + c.slice * S::SHARE_BACK) * ROWS + word, of);
         });
-    if constexpr (!P::SLICED)
+    if constexpr (!P::SLICED && !P::IS_KEPT)
       gather<S::IN * ROWS / 4>(c, c.of_rows, S::GIVEN_BACK_ALL + c.group * S::IN * ROWS,
                                [&](int vector, const float4 &of) {
                                  const int feature = vector / (ROWS / 4),
@@ -267,24 +270,6 @@ static __device__ __forceinline__ void backward(sequence<S, P, MORE...>, context
 
 /* --- a step ---------------------------------------------------------------------------------- */
 
-/* at: the step's number in the launch. */
-static __device__ __forceinline__ void step_begin(context &c, long long at) {
-  c.step = c.s.first_step + at;
-  if (at > 0) c.number++;
-  if (c.number == STEPS_PER_EPOCH) c.number = 0, c.epoch++;
-  c.rows = rows_of(c.number);
-  c.scale = 1.0f / (float)(c.rows * (TAKES_CLASSES ? 1 : OUT));
-  c.of_words = exchange::of(c.s, 2 * ROWS_HALF + (int)(c.step & 1) * WORDS_HALF, tag_of(c.step));
-  c.loss = c.misses = 0;
-}
-
-static __device__ __forceinline__ void micro_batch_begin(context &c, int number) {
-  const long long of_all = c.step * MICRO_BATCHES + number;
-  c.micro_batch = number;
-  c.parity = (int)(of_all & 1);
-  c.of_rows = exchange::of(c.s, c.parity * ROWS_HALF, tag_of(of_all));
-}
-
 /* Keeps the compiler from holding in registers, over steps, all that follows from a thread's
  * number. */
 static __device__ __forceinline__ void threads_forget(context &c) {
@@ -311,6 +296,7 @@ static __device__ __forceinline__ void step_run(context &c, own_words &own, long
     if constexpr (!(HELPED && INPUT_BUFFERS > 1) && !ROWS_STAY) cp_async_wait_all();
     all_sync();
   }
+  pace_keep(c);
 }
 
 /* --- a launch -------------------------------------------------------------------------------- */
@@ -335,7 +321,7 @@ static __device__ __forceinline__ void steps_help(context &c) {
 /* A warp: the first rows, and the orders of two micro-batches. */
 static __device__ __forceinline__ void rows_begin(const context &c) {
   const int first = (int)(c.s.first_step * MICRO_BATCHES & 1);
-  permutation_make(c, c.epoch);
+  permutation_make(c, c.epoch, permutation());
 #pragma unroll 1
   for (int i = 0; i < 2; i++) {
     order_make(c, c.epoch, c.number * MICRO_BATCHES + i, first ^ i);
@@ -395,6 +381,11 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, 1)
     __syncwarp();
     cluster_sync();
   }
+  if constexpr (KEEPERS > 0)
+    if (blockIdx.x >= ROWS_BLOCKS) {
+      if (c.warp < WARPS) keeper_run<stage0>(c);
+      return;
+    }
   if (c.warp == BLOCK_THREADS / WARP - 1) rows_begin(c);
   if (HELPED && c.warp == WARPS) {
     all_sync();

@@ -52,7 +52,7 @@ static void segment_place(ep_persistent_plan *plan, int i) {
   stage->segment = plan->memory_words;
   /* Lines behind the last are multiplied by zeros. */
   const int64_t weights = linear ? (int64_t)ep_persistent_up(stage->inputs, 8) * stage->line
-                                 : ep_persistent_weight_words(stage);
+                                 : ep_persistent_weight_words(plan, stage);
   if (weights > INT32_MAX / 64) { /* it does not fit, whatever else there is */
     plan->memory_words = INT32_MAX / 2;
     return;
@@ -93,7 +93,9 @@ static void values_place(ep_persistent_plan *plan, int i, int gathered) {
   stage->grad_row = 1;
   if (ep_persistent_is_embedding(stage)) {
     stage->grad_feature = 1;
-    stage->grad_row = take_by_rows(plan, stage->slice, &stage->grad);
+    /* Keepers get it: it is the tail's derivative alone. */
+    const bool is_kept = plan->keepers.blocks > 0 && stage->tails == 0;
+    stage->grad_row = take_by_rows(plan, is_kept ? 0 : stage->slice, &stage->grad);
   } else {
     stage->grad = shares            ? plan->stages[i - 1].grad
                   : stage->in_place ? stage->value
@@ -163,6 +165,20 @@ static int give(int64_t *half, bool given, int64_t words) {
   return (int)at;
 }
 
+/* Whether keepers have a stage's table. */
+static bool is_kept(const ep_persistent_plan *plan, int i) {
+  return plan->keepers.blocks > 0 && ep_persistent_is_embedding(&plan->stages[i]);
+}
+
+static void keepers_exchange_place(ep_persistent_plan *plan, int64_t *half) {
+  const ep_persistent_stage *stage = &plan->stages[0];
+  if (!is_kept(plan, 0)) return;
+  const int64_t words =
+      ep_op_columns(stage->core) * ep_persistent_pieces(stage) * 4 * plan->groups * plan->rows;
+  plan->keepers.given_vectors = give(half, true, words);
+  plan->keepers.given_vector_grads = give(half, true, words);
+}
+
 static void exchange_place(ep_persistent_plan *plan) {
   const int64_t groups = plan->groups, slices = plan->slices, rows = plan->rows;
   int64_t *half = &plan->rows_half;
@@ -184,10 +200,12 @@ static void exchange_place(ep_persistent_plan *plan) {
                              groups * slices * rows *
                                  (stage->back_by_all ? stage->in : slices * stage->share_back));
     stage->given_back_all =
-        give(half, back && !stage->back_by_all && !stage->sliced_in, groups * stage->in * rows);
+        give(half, back && !stage->back_by_all && !stage->sliced_in && !is_kept(plan, i - 1),
+             groups * stage->in * rows);
     stage->given_statistics = give(half, norm > 0, norm);
     if (norm > 0) give(half, true, norm); /* and of the sums backward */
   }
+  keepers_exchange_place(plan, half);
   half = &plan->words_half;
   plan->given_gradients = give(
       half, groups > 1, groups * (plan->clustered ? plan->chunk : slices * plan->vector_words));
@@ -196,6 +214,7 @@ static void exchange_place(ep_persistent_plan *plan) {
   plan->reporters = plan->groups * (sliced ? plan->slices : 1);
   const int64_t words = 2 * (plan->rows_half + plan->words_half);
   plan->exchange_words = (plan->clustered ? 0 : words) + 8 * 2 * (int64_t)plan->reporters + 32;
+  if (plan->keepers.blocks > 0) plan->exchange_words += 32; /* the counter of keeper.cuh */
   if (plan->clustered) plan->exchange = take(plan, words);
 }
 
@@ -219,6 +238,23 @@ void ep_persistent_fills(const ep_persistent_plan *plan, int64_t first_step,
 }
 
 /* --- a block's memory ------------------------------------------------------------------------ */
+
+/* A keeper's memory, from its beginning; returns its words. */
+static int64_t keeper_place(const ep_program *program, ep_persistent_plan *plan) {
+  const ep_persistent_stage *stage = &plan->stages[0];
+  ep_persistent_keepers *keepers = &plan->keepers;
+  if (!is_kept(plan, 0)) return 0;
+  keepers->words = (int)((stage->core->embeddings + keepers->blocks - 1) / keepers->blocks);
+  const int64_t slots = ep_optimizer_slots(&program->optimizer);
+  int64_t at = (2 + slots) * keepers->words * ep_op_dimension(stage->core);
+  if (at > plan->memory_words_max) return at;
+  keepers->hits = (int)at;
+  at += 2 * (int64_t)plan->warps * keepers->listed;
+  keepers->counts = (int)at;
+  at += 2 * plan->warps;
+  keepers->order = (int)at;
+  return at + (int64_t)(sizeof(ep_permutation) / 4);
+}
 
 static void shared_place(const ep_program *program, ep_persistent_plan *plan) {
   const int threads = plan->warps * EP_GPU_WARP, features = (int)program->in_features;
@@ -268,6 +304,8 @@ static void shared_place(const ep_program *program, ep_persistent_plan *plan) {
   plan->input = take(plan, input * plan->input_buffers);
   take(plan, FRAGMENT);
   if (plan->memory_words < end) take(plan, end - plan->memory_words);
+  const int64_t kept = keeper_place(program, plan);
+  if (plan->memory_words < kept) take(plan, kept - plan->memory_words);
 }
 
 /* The stage whose forward wait hides other work: the last that sums up slices, or that gathers. */

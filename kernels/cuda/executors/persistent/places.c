@@ -28,9 +28,10 @@ static int64_t feature_at(const ep_persistent_stage *stage, int slice, int featu
 }
 
 /* The same of an embedding's table. */
-static int64_t table_at(const ep_persistent_stage *stage, int word) {
-  return word < ep_persistent_weight_words(stage) ? stage->core->weight + word
-                                                  : EP_PERSISTENT_PLACE_OF_ZERO;
+static int64_t table_at(const ep_persistent_plan *plan, const ep_persistent_stage *stage,
+                        int word) {
+  return word < ep_persistent_weight_words(plan, stage) ? stage->core->weight + word
+                                                        : EP_PERSISTENT_PLACE_OF_ZERO;
 }
 
 static void segment_places(const ep_program *program, const ep_persistent_plan *plan, int i,
@@ -42,7 +43,7 @@ static void segment_places(const ep_program *program, const ep_persistent_plan *
     const int64_t at =
         is_matrix ? weight_at(stage, slice, word)
         : ep_persistent_is_embedding(stage)
-            ? table_at(stage, word)
+            ? table_at(plan, stage, word)
             : feature_at(stage, slice, is_bias ? word - stage->bias_word : word, is_bias);
     const bool is_apart =
         is_matrix ? ep_persistent_takes_slice(stage) || stage->mode == EP_PERSISTENT_COLUMN

@@ -11,7 +11,9 @@ enum {
   MICRO_BATCHES_MAX = 64,
   SLICED_MICRO_BATCHES_MAX = 2, /* of more, the exchanges take longer than launches */
   ELEMENTS_MAX = 1 << 23,       /* of a step's outputs: errors are counted in float32, with a tag */
-  WIDTH_MAX = 8192
+  WIDTH_MAX = 8192,
+  CELLS_MAX = 8192, /* of a batch, whose words a keeper looks through */
+  KEPT_MAX = 65535  /* words of one */
 };
 
 /* --- stages ---------------------------------------------------------------------------------- */
@@ -202,7 +204,7 @@ bool ep_persistent_modes_choose(const ep_program *program, ep_persistent_plan *p
  * none gets two ahead: one in which each gives to all, or gives to some who then give to all. */
 static bool slices_meet(const ep_persistent_plan *plan) {
   const int others = plan->slices - 1;
-  bool meet = plan->slices == 1;
+  bool meet = plan->slices == 1 || plan->keepers.blocks > 0 /* as keeper.cuh has it */;
   for (int i = 0; i < plan->stages_count && !meet; i++) {
     const ep_persistent_stage *stage = &plan->stages[i];
     const bool linear = ep_persistent_is_linear(stage);
@@ -278,6 +280,20 @@ static bool plan_begin(const ep_program *program, const ep_gpu_traits *gpu,
   return made;
 }
 
+/* Gives an embedding's table to so many keepers. false: there is none, or too few of them. */
+static bool keepers_take(const ep_program *program, ep_persistent_plan *plan, int keepers) {
+  const ep_persistent_stage *first = &plan->stages[0];
+  const int64_t cells = program->batch_size * ep_op_columns(first->core);
+  plan->keepers = (ep_persistent_keepers){.blocks = 0};
+  if (!ep_persistent_is_embedding(first) || keepers < 1 || cells > CELLS_MAX ||
+      first->core->embeddings > (int64_t)keepers * KEPT_MAX)
+    return false;
+  plan->keepers.blocks = keepers;
+  plan->keepers.listed =
+      ep_persistent_up(ep_persistent_parts((int)cells, plan->warps), EP_GPU_WARP);
+  return true;
+}
+
 bool ep_persistent_plan_shape(const ep_program *program, const ep_gpu_traits *gpu,
                               const ep_persistent_shape *shape, unsigned variant,
                               ep_persistent_plan *out) {
@@ -288,7 +304,9 @@ bool ep_persistent_plan_shape(const ep_program *program, const ep_gpu_traits *gp
   rows_cut(program, &plan, shape->groups, shape->micro_batches);
   plan.slices = shape->slices;
   plan.warps = shape->warps;
-  if (plan.rows <= ROWS_MAX) shape_try(program, &plan, variant, out);
+  if (plan.rows <= ROWS_MAX &&
+      (shape->keepers == 0 || keepers_take(program, &plan, shape->keepers)))
+    shape_try(program, &plan, variant, out);
   return out->cycles > 0;
 }
 
@@ -296,9 +314,9 @@ bool ep_persistent_plan_shape(const ep_program *program, const ep_gpu_traits *gp
 static void micro_batches_try(const ep_program *program, ep_persistent_plan *plan, int groups,
                               ep_persistent_plan *best) {
   const int rows = ep_persistent_parts((int)program->batch_size, groups);
-  const int most = !takes_micro_batches(plan) ? 1
-                   : plan->slices > 1         ? SLICED_MICRO_BATCHES_MAX
-                                              : MICRO_BATCHES_MAX;
+  const int most = !takes_micro_batches(plan) || plan->keepers.blocks > 0 ? 1
+                   : plan->slices > 1                                     ? SLICED_MICRO_BATCHES_MAX
+                                                                          : MICRO_BATCHES_MAX;
   for (int count = ep_persistent_parts(rows, ROWS_MAX); count <= most; count *= 2) {
     if (count > 1 && rows < count * ROWS_MIN) return;
     rows_cut(program, plan, groups, count);
@@ -312,8 +330,12 @@ static void slices_try(const ep_program *program, int multiprocessors, int group
   for (size_t s = 0; s < sizeof slices / sizeof *slices; s++) {
     plan->slices = slices[s];
     if (groups * plan->slices > multiprocessors) return;
-    for (plan->warps = 8; plan->warps <= 16; plan->warps *= 2)
+    for (plan->warps = 8; plan->warps <= 16; plan->warps *= 2) {
+      plan->keepers.blocks = 0;
       micro_batches_try(program, plan, groups, best);
+      if (keepers_take(program, plan, multiprocessors - groups * plan->slices))
+        micro_batches_try(program, plan, groups, best);
+    }
   }
 }
 

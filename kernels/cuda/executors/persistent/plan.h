@@ -56,6 +56,15 @@ typedef struct {
   int given_sums, given_all, given_value, given_back, given_back_all, given_grad, given_statistics;
 } ep_persistent_stage;
 
+/* What a keeper has of an embedding's table (keeper.cuh). */
+typedef struct {
+  int blocks;              /* keepers; 0: each block has all of the table */
+  int words;               /* that one has room for */
+  int listed;              /* cells of a batch that a warp looks through */
+  int hits, counts, order; /* places of a keeper's shared memory, behind the words */
+  int given_vectors, given_vector_grads;
+} ep_persistent_keepers;
+
 /* How shared memory is saved, at some time each. */
 typedef enum {
   EP_PERSISTENT_SPENDS,    /* not */
@@ -83,6 +92,7 @@ typedef struct {
   int64_t exchange_words;        /* in device memory */
   int reporters;                 /* blocks that have a part of the loss */
   bool helper;                   /* a warp more prepares what the next micro-batches take */
+  ep_persistent_keepers keepers;
   int idle_stage; /* that other work is done in the forward wait of; -1: none waits */
   int state_words;
   ep_persistent_thrift thrift;
@@ -98,9 +108,9 @@ bool ep_persistent_plan_make(const ep_program *program, const ep_gpu_traits *gpu
 bool ep_persistent_plan_apart(const ep_program *program, const ep_gpu_traits *gpu,
                               ep_persistent_plan *out);
 
-/* The parts of a batch and of a block. */
+/* The parts of a batch and of a block; keepers: of an embedding's table, 0 for none. */
 typedef struct {
-  int groups, micro_batches, slices, warps;
+  int groups, micro_batches, slices, warps, keepers;
 } ep_persistent_shape;
 
 /* The best of a shape, which has as many groups as there are rows for. variant: 0, or the number of
@@ -121,11 +131,22 @@ static inline bool ep_persistent_is_norm(const ep_persistent_stage *stage) {
   return !ep_persistent_is_linear(stage) && !ep_persistent_is_embedding(stage);
 }
 
-/* Words of a block's weight of it. */
-static inline int64_t ep_persistent_weight_words(const ep_persistent_stage *stage) {
+/* Words that a block of rows has of its weight. */
+static inline int64_t ep_persistent_weight_words(const ep_persistent_plan *plan,
+                                                 const ep_persistent_stage *stage) {
   if (ep_persistent_is_embedding(stage))
-    return stage->core->embeddings * ep_op_dimension(stage->core);
+    return plan->keepers.blocks > 0 ? 0 : stage->core->embeddings * ep_op_dimension(stage->core);
   return ep_persistent_is_linear(stage) ? (int64_t)stage->inputs * stage->line : stage->slice;
+}
+
+/* Of the launch. */
+static inline int ep_persistent_blocks(const ep_persistent_plan *plan) {
+  return plan->groups * plan->slices + plan->keepers.blocks;
+}
+
+/* Vectors of an embedding are exchanged in so many pieces of four numbers. */
+static inline int ep_persistent_pieces(const ep_persistent_stage *stage) {
+  return (int)(ep_op_dimension(stage->core) + 3) / 4;
 }
 
 /* Warps of a block, with that of a helper. */
@@ -180,7 +201,7 @@ static inline int64_t ep_persistent_norm_words(const ep_persistent_plan *plan,
 
 /* Whether groups can be the blocks of a cluster. */
 static inline bool ep_persistent_fits_cluster(const ep_persistent_plan *plan) {
-  return plan->has_clusters && plan->slices == 1 && plan->groups > 1 &&
+  return plan->has_clusters && plan->slices == 1 && plan->groups > 1 && plan->keepers.blocks == 0 &&
          plan->groups <= EP_GPU_CLUSTER_BLOCKS_MAX;
 }
 

@@ -17,11 +17,11 @@ static __device__ __forceinline__ ep_permutation *permutation() {
 }
 
 /* A warp: the permutation of an epoch's rows, in the place of the one before. */
-static __device__ __forceinline__ void permutation_make(const context &c, long long epoch) {
+static __device__ __forceinline__ void permutation_make(const context &c, long long epoch,
+                                                        ep_permutation *to) {
   if (!SHUFFLES) return;
   __syncwarp();
-  if (c.lane == 0)
-    *permutation() = ep_permutation_make(c.s.seed, EP_RANDOM_SHUFFLE, epoch, TRAIN_ROWS);
+  if (c.lane == 0) *to = ep_permutation_make(c.s.seed, EP_RANDOM_SHUFFLE, epoch, TRAIN_ROWS);
   __syncwarp();
 }
 
@@ -33,7 +33,7 @@ static __device__ __forceinline__ void order_make(const context &c, long long ep
   if (at >= PER_EPOCH) {
     epoch += at / PER_EPOCH;
     at %= PER_EPOCH;
-    if (at == 0) permutation_make(c, epoch);
+    if (at == 0) permutation_make(c, epoch, permutation());
   }
   const int number = at / MICRO_BATCHES, first = c.first_row(at % MICRO_BATCHES) + c.lane;
   unsigned row[EACH];

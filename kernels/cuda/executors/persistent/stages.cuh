@@ -93,6 +93,36 @@ static __device__ __forceinline__ void value_take(context &c, int feature, int r
   }
 }
 
+/* The row of an embedding's table that a cell of the input chooses. The data are checked where they
+ * come from; nothing else may reach beyond the table. */
+template <class S> static __device__ __forceinline__ int table_word(float cell) {
+  return cell > 0 ? min((int)cell, S::WORDS - 1) : 0;
+}
+
+/* IS_KEPT: vectors and the gradients by them are exchanged in pieces of four numbers; a row's of
+ * the batch is this word of them. */
+template <class S>
+static __device__ __forceinline__ int piece_word(int column, int piece, int row) {
+  return ((column * S::PIECES + piece) * (GROUPS * ROWS) + row) * 4;
+}
+
+/* The gradient by a feature of an embedding, to the keeper of the word. One slice has it, or all
+ * have. */
+template <class S, int N>
+static __device__ __forceinline__ void vector_grad_give(const context &c, int feature, int row,
+                                                        const float (&grad)[N]) {
+  if (!S::WEIGHT_TRAINS || feature < S::NUMBERS || (!S::IS_SHARED && c.slice > 0)) return;
+  const int column = (feature - S::NUMBERS) / S::DIMENSION;
+  const int number = (feature - S::NUMBERS) % S::DIMENSION;
+#pragma unroll
+  for (int i = 0; i < N; i++) {
+    const float of[1] = {grad[i]};
+    c.of_rows.give(S::GIVEN_VECTOR_GRADS +
+                       piece_word<S>(column, number / 4, c.first_row(0) + row + i) + number % 4,
+                   of);
+  }
+}
+
 /* The gradient by N neighbouring rows of a feature of a stage's value becomes that by what its core
  * made. */
 template <class S, int N>
@@ -107,7 +137,10 @@ static __device__ __forceinline__ void grad_take(context &c, int feature, int ro
     grad[i] = S::HAS_TAIL ? grad[i] * by_value[i] : by_value[i];
   }
   if constexpr (S::IS_LINEAR) operands_round(grad);
-  grad_store<S>(feature, row, grad);
+  if constexpr (S::IS_KEPT)
+    vector_grad_give<S>(c, feature, row, grad);
+  else
+    grad_store<S>(feature, row, grad);
   if constexpr (S::GATHERS_GRAD)
     c.of_rows.give(S::GIVEN_GRAD + (c.group * S::OUT + c.first<S>() + feature) * ROWS + row, grad);
 }
