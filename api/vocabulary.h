@@ -101,7 +101,13 @@ extern "C" {
   X(GRU, "gru", DENSE,                                                                             \
     "a gated recurrent unit: hands a state on from step to step; requires [channels, length]",     \
     "y_t = (1 - z) n + z y_(t-1), r, z = sigmoid(W_i x_t + b_i + W_h y_(t-1) + b_h), n = "         \
-    "tanh(W_in x_t + b_in + r (W_hn y_(t-1) + b_hn)); y: [hidden_size, length]")
+    "tanh(W_in x_t + b_in + r (W_hn y_(t-1) + b_hn)); y: [hidden_size, length]")                   \
+  X(SELU, "selu", ACTIVATIONS, "elu with the figures that keep mean 0 and variance 1",             \
+    "y = 1.0507009873554805 (x above 0, 1.6732632423543772 (exp(x) - 1) elsewhere)")               \
+  X(HARDSIGMOID, "hardsigmoid", ACTIVATIONS, "sigmoid in three pieces, without an exponential",    \
+    "y = min(max(x + 3, 0), 6) / 6")                                                               \
+  X(SOFTSIGN, "softsign", ACTIVATIONS, "maps to the range -1 to 1, slower than tanh",              \
+    "y = x / (1 + |x|)")
 
 /* What a loss compares the network's output with. */
 typedef enum {

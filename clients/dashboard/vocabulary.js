@@ -207,6 +207,18 @@ export const layers = {
     name: {"kind": "string", "rare": true, "default": null},
     input: {"kind": "json", "rare": true, "default": null},
   } },
+  selu: { group: "activations", fields: {
+    name: {"kind": "string", "rare": true, "default": null},
+    input: {"kind": "json", "rare": true, "default": null},
+  } },
+  hardsigmoid: { group: "activations", fields: {
+    name: {"kind": "string", "rare": true, "default": null},
+    input: {"kind": "json", "rare": true, "default": null},
+  } },
+  softsign: { group: "activations", fields: {
+    name: {"kind": "string", "rare": true, "default": null},
+    input: {"kind": "json", "rare": true, "default": null},
+  } },
 };
 
 export const losses = {

@@ -36,6 +36,14 @@ static void elu_onnx(ep_onnx_graph *graph, const ep_op *op, const char *operatio
   ep_onnx_apply(graph, operation, NULL, &node);
 }
 
+/* ONNX's own slope is a fifth. */
+static void hardsigmoid_onnx(ep_onnx_graph *graph, const ep_op *op, const char *operation) {
+  (void)op;
+  ep_protobuf node = {0};
+  ep_onnx_attribute_float(&node, "alpha", 1.0F / 6);
+  ep_onnx_apply(graph, operation, NULL, &node);
+}
+
 static void silu_onnx(ep_onnx_graph *graph, const ep_op *op, const char *operation) {
   (void)op;
   ep_onnx_name x = graph->value.name;
@@ -80,6 +88,12 @@ EP_LAYER(MISH, ep_lowering_keeps_shape, EP_ONNX("Softplus", mish_onnx),
                         "v > 20 ? v : v * (n / (n + 2))", 0));
 EP_LAYER(HARDSWISH, ep_lowering_keeps_shape, EP_ONNX_NODE("HardSwish"),
          EP_C_EACH("hardswish", "v >= 3 ? v : v <= -3 ? 0 : v * (v + 3) / 6"));
+EP_LAYER(SELU, ep_lowering_keeps_shape, EP_ONNX_NODE("Selu"),
+         EP_C_EACH("selu", "1.05070099f * (v <= 0 ? 1.67326324f * expm1f(v) : v)"));
+EP_LAYER(HARDSIGMOID, ep_lowering_keeps_shape, EP_ONNX("HardSigmoid", hardsigmoid_onnx),
+         EP_C_EACH("hardsigmoid", "v >= 3 ? 1 : v <= -3 ? 0 : v / 6 + 0.5f"));
+EP_LAYER(SOFTSIGN, ep_lowering_keeps_shape, EP_ONNX_NODE("Softsign"),
+         EP_C_EACH("softsign", "v / (1 + fabsf(v))"));
 EP_LAYER(LEAKY_RELU, lower, EP_ONNX("LeakyRelu", leaky_relu_onnx),
          EP_C_EACH_WITH("leaky_relu", ", float slope", "", "v > 0 ? v : slope * v",
                         EP_C_NUMBER(negative_slope)));

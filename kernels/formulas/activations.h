@@ -109,24 +109,56 @@ EP_DEVICE_INLINE ep_real ep_hardswish_derivative(ep_real x) {
   return x <= -3 ? (ep_real)0 : x / 3 + (ep_real)0.5;
 }
 
+/* scale x above 0, scale alpha (e^x - 1) elsewhere: the figures with which a network keeps mean 0
+ * and variance 1 (G. Klambauer et al., "Self-Normalizing Neural Networks", 2017). */
+#define EP_SELU_ALPHA ((ep_real)1.6732632423543772848170429916717)
+#define EP_SELU_SCALE ((ep_real)1.0507009873554804934193349852946)
+EP_DEVICE_INLINE ep_real ep_selu(ep_real x) {
+  return EP_SELU_SCALE * ep_elu(x, EP_SELU_ALPHA);
+}
+EP_DEVICE_INLINE ep_real ep_selu_derivative(ep_real x) {
+  return EP_SELU_SCALE * ep_elu_derivative(x, EP_SELU_ALPHA);
+}
+
+/* min(max(x + 3, 0), 6) / 6; its derivative at -3 and at 3 is 0. */
+EP_DEVICE_INLINE ep_real ep_hardsigmoid(ep_real x) {
+  if (x >= 3) return 1;
+  return x <= -3 ? (ep_real)0 : x / 6 + (ep_real)0.5;
+}
+EP_DEVICE_INLINE ep_real ep_hardsigmoid_derivative(ep_real x) {
+  return x > -3 && x < 3 ? (ep_real)1 / 6 : (ep_real)0;
+}
+
+/* x / (1 + |x|) */
+EP_DEVICE_INLINE ep_real ep_softsign(ep_real x) {
+  return ep_quotient(x, 1 + fabs(x));
+}
+EP_DEVICE_INLINE ep_real ep_softsign_derivative(ep_real x) {
+  ep_real whole = 1 + fabs(x);
+  return ep_quotient((ep_real)1, whole * whole);
+}
+
 /* X(code, y, dy/dx, what the derivative is a formula of, what a value costs): the layers that act
  * on one number at a time, with their formulas of `op`, x and, for the derivative, y. SIGN: of x,
  * or of the sign of y (the two last columns are facts of kernels/operators/operator.h). A row here
  * is all that an executor needs that computes by this file. */
-#define EP_ACTIVATIONS(X)                                                 \
-  X(RELU, ep_relu(x), ep_relu_derivative(x), SIGN, 0.5)                   \
-  X(LEAKY_RELU, ep_leaky_relu(x, op->negative_slope),                     \
-    ep_leaky_relu_derivative(x, op->negative_slope), SIGN, 0.5)           \
-  X(TANH, ep_tanh(x), ep_tanh_derivative(y), OUTPUT, 4)                   \
-  X(SIGMOID, ep_sigmoid(x), ep_sigmoid_derivative(y), OUTPUT, 4)          \
-  X(GELU, ep_gelu(x), ep_gelu_derivative(x), INPUT, 4)                    \
-  X(SIN, ep_sine(x), ep_sine_derivative(x), INPUT, 4)                     \
-  X(ELU, ep_elu(x, op->alpha), ep_elu_derivative(x, op->alpha), INPUT, 4) \
-  X(SILU, ep_silu(x), ep_silu_derivative(x), INPUT, 4)                    \
-  X(SOFTPLUS, ep_softplus(x, op->beta, op->threshold),                    \
-    ep_softplus_derivative(x, op->beta, op->threshold), INPUT, 4)         \
-  X(MISH, ep_mish(x), ep_mish_derivative(x), INPUT, 4)                    \
-  X(HARDSWISH, ep_hardswish(x), ep_hardswish_derivative(x), INPUT, 4)
+#define EP_ACTIVATIONS(X)                                                   \
+  X(RELU, ep_relu(x), ep_relu_derivative(x), SIGN, 0.5)                     \
+  X(LEAKY_RELU, ep_leaky_relu(x, op->negative_slope),                       \
+    ep_leaky_relu_derivative(x, op->negative_slope), SIGN, 0.5)             \
+  X(TANH, ep_tanh(x), ep_tanh_derivative(y), OUTPUT, 4)                     \
+  X(SIGMOID, ep_sigmoid(x), ep_sigmoid_derivative(y), OUTPUT, 4)            \
+  X(GELU, ep_gelu(x), ep_gelu_derivative(x), INPUT, 4)                      \
+  X(SIN, ep_sine(x), ep_sine_derivative(x), INPUT, 4)                       \
+  X(ELU, ep_elu(x, op->alpha), ep_elu_derivative(x, op->alpha), INPUT, 4)   \
+  X(SILU, ep_silu(x), ep_silu_derivative(x), INPUT, 4)                      \
+  X(SOFTPLUS, ep_softplus(x, op->beta, op->threshold),                      \
+    ep_softplus_derivative(x, op->beta, op->threshold), INPUT, 4)           \
+  X(MISH, ep_mish(x), ep_mish_derivative(x), INPUT, 4)                      \
+  X(HARDSWISH, ep_hardswish(x), ep_hardswish_derivative(x), INPUT, 4)       \
+  X(SELU, ep_selu(x), ep_selu_derivative(x), INPUT, 4)                      \
+  X(HARDSIGMOID, ep_hardsigmoid(x), ep_hardsigmoid_derivative(x), INPUT, 1) \
+  X(SOFTSIGN, ep_softsign(x), ep_softsign_derivative(x), INPUT, 2)
 
 #define EP_ACTIVATION_OF_SIGN false
 #define EP_ACTIVATION_OF_INPUT false

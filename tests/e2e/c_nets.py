@@ -98,7 +98,8 @@ def nets():
     yield people("kind", "cross_entropy", 3, exclude=["price"], columns=every_column)
     yield people("kind", "cross_entropy", 3, exclude=["price"], columns=embedded_columns)
     yield dense(5, "mse", linear(16), layer("gelu"), linear(16), layer("silu"), layer("layer_norm"), linear(8),
-                layer("softplus", beta=3, threshold=1), linear(8), layer("mish"), linear(8), layer("hardswish"),
+                layer("softplus", beta=3, threshold=1), linear(8), layer("mish"), linear(8), layer("hardswish"), layer("selu"),
+                linear(8), layer("hardsigmoid"), linear(8), layer("softsign"),
                 residual(linear(8), layer("elu", alpha=0.7)), linear(6, bias=False), layer("sin"), layer("dropout", p=0.2),
                 linear(2), targets=2, standardize=["x", "y"])
     yield image([2, 6, 10], residual(conv(2, 3, padding=1, bias=False), layer("batch_norm"), residual(layer("layer_norm")),

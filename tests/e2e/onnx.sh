@@ -89,7 +89,8 @@ trained "an MLP, x and y standardized" 5 '{"data": {"inline": {"y": '"$(jq -c 'm
   "standardize": ["x", "y"]}, "loss": "mse", "epochs": 30, "batch_size": 16, "optimizer": {"type": "adam", "lr": 0.01},
   "model": {"layers": [{"type": "linear", "out_features": 16}, {"type": "gelu"}, {"type": "linear", "out_features": 16},
     {"type": "silu"}, {"type": "layer_norm"}, {"type": "linear", "out_features": 8}, {"type": "softplus", "beta": 3, "threshold": 1},
-    {"type": "linear", "out_features": 8}, {"type": "mish"}, {"type": "linear", "out_features": 8}, {"type": "hardswish"},
+    {"type": "linear", "out_features": 8}, {"type": "mish"}, {"type": "linear", "out_features": 8}, {"type": "hardswish"}, {"type": "selu"},
+    {"type": "linear", "out_features": 8}, {"type": "hardsigmoid"}, {"type": "linear", "out_features": 8}, {"type": "softsign"},
     {"type": "residual", "layers": [{"type": "linear", "out_features": 8}, {"type": "elu", "alpha": 0.7}]},
     {"type": "linear", "out_features": 6, "bias": false}, {"type": "sin"}, {"type": "dropout", "p": 0.2},
     {"type": "linear", "out_features": 2}]}}'

@@ -211,7 +211,8 @@ def pair(value):
 NAMES = {
     nn.Linear: "linear", nn.ReLU: "relu", nn.LeakyReLU: "leaky_relu", nn.Tanh: "tanh", nn.Sigmoid: "sigmoid",
     nn.GELU: "gelu", Sin: "sin", nn.Softmax: "softmax", nn.LogSoftmax: "log_softmax", nn.ELU: "elu",
-    nn.SiLU: "silu", nn.Mish: "mish", nn.Hardswish: "hardswish", nn.Softplus: "softplus", nn.Flatten: "flatten", nn.Conv2d: "conv2d",
+    nn.SiLU: "silu", nn.Mish: "mish", nn.Hardswish: "hardswish", nn.SELU: "selu",
+    nn.Hardsigmoid: "hardsigmoid", nn.Softsign: "softsign", nn.Softplus: "softplus", nn.Flatten: "flatten", nn.Conv2d: "conv2d",
     nn.MaxPool2d: "max_pool2d", nn.AvgPool2d: "avg_pool2d", AdaptiveAvgPool2d: "adaptive_avg_pool2d",
     Dropout: "dropout", Dropout2d: "dropout2d", nn.BatchNorm1d: "batch_norm", nn.BatchNorm2d: "batch_norm",
     LayerNorm: "layer_norm", Embedding: "embedding", Residual: "residual", Add: "add", Mul: "mul", Concat: "concat",
