@@ -26,6 +26,7 @@ struct emulator_launch {
   size_t shared_bytes; /* of dynamic shared memory, of a block */
   unsigned seed;       /* of the order of blocks, warps and lanes */
   int timeout_s;       /* of CPU time; 0: a minute */
+  int starved = -1;    /* a block that runs only while no other gets anywhere; -1: none */
 };
 
 /* Calls `kernel` once in each thread of the launch. Shared memory starts as NaN (0xffffffff).

@@ -215,8 +215,13 @@ static void warp_turn(launch_warp *warp) {
   fiber_switch(&launch.scheduler, next->fiber);
 }
 
+/* Whether a warp has to wait until all others have polled in vain. */
+static bool is_starved(const launch_warp *warp, uint64_t idle) {
+  return (int)warp->block->number == launch.size.starved && idle < 4 * launch.listed.size();
+}
+
 /* Takes a warp from the list. For a while, some blocks are slow. */
-static launch_warp *warp_pick(uint64_t turn) {
+static launch_warp *warp_pick(uint64_t turn, uint64_t idle) {
   size_t count = launch.listed.size(), at = 0;
   unsigned phase = (unsigned)(turn / (4 * launch.warps.size()));
   for (int draw = 0; draw < 8; draw++) {
@@ -225,6 +230,7 @@ static launch_warp *warp_pick(uint64_t turn) {
         (launch.listed[at]->block->number + phase * 7919u + launch.size.seed) * 2654435761u;
     if (slow >> 30) break;
   }
+  for (size_t i = 0; i < count && is_starved(launch.listed[at], idle); i++) at = (at + 1) % count;
   launch_warp *warp = launch.listed[at];
   launch.listed[at] = launch.listed.back();
   launch.listed.pop_back();
@@ -242,7 +248,7 @@ static void launch_run() {
   for (uint64_t turn = 0; launch.live && !launch.failed; turn++) {
     if (launch.listed.empty()) return fail("deadlock: all threads wait: " + report_places());
     if (signals.ticks) return fail("timeout: " + report_places());
-    launch_warp *warp = warp_pick(turn);
+    launch_warp *warp = warp_pick(turn, idle);
     warp_turn(warp);
     if (launch.failed) return;
     if (warp->ready | warp->polling)

@@ -31,7 +31,8 @@ namespace {
 
 constexpr ep_gpu_traits gpu = {90, 90, 12};
 constexpr uint64_t CLUSTERED_NET = 3008; /* whose groups are a cluster, with a batch_norm */
-constexpr uint64_t KEPT_NET = 1048; /* that begins with an embedding; its last batch is smaller */
+constexpr uint64_t SHARDED_NET =
+    1048; /* that begins with an embedding; its last batch is smaller */
 
 /* --- the kernel ------------------------------------------------------------------------------ */
 
@@ -123,9 +124,9 @@ vectors rows_of(const ep_case *test, const ep_persistent_plan &plan) {
   return rows;
 }
 
-/* Steps first … first + steps - 1 of the case. */
+/* Steps first … first + steps - 1 of the case. starved: a block, as emulator.h has it. */
 bool steps_run(const ep_case *test, const ep_persistent_plan &plan, void *opened, int64_t first,
-               int64_t steps, results &out, std::string *failure) {
+               int64_t steps, int starved, results &out, std::string *failure) {
   const vectors exchange(plan.exchange_words), rows(rows_of(test, plan));
   std::vector<ep_optimizer_step> updates;
   ep_persistent_args args = args_of(test, plan, out, exchange.data(), rows.data(), updates);
@@ -149,14 +150,15 @@ bool steps_run(const ep_case *test, const ep_persistent_plan &plan, void *opened
                                   plan.clustered ? plan.groups : 0,
                                   static_cast<size_t>(plan.memory_words) * sizeof(float),
                                   static_cast<unsigned>(test->program.seed + first),
-                                  300};
+                                  300,
+                                  starved};
   return emulator_run(
       launch, [&] { kernel(args); }, failure);
 }
 
-/* All of them, in one launch or in two. */
+/* All of them, in one launch or in two. starved: as emulator.h has it. */
 bool kernel_run(const ep_case *test, const ep_persistent_plan &plan, void *opened, bool cut,
-                results &out, std::string *failure) {
+                int starved, results &out, std::string *failure) {
   const ep_program *program = &test->program;
   const float *first = test->parameters;
   out.parameters.assign(first, first + ep_program_state_floats(program));
@@ -165,9 +167,9 @@ bool kernel_run(const ep_case *test, const ep_persistent_plan &plan, void *opene
   out.errors.assign(static_cast<size_t>(test->steps), -1);
   /* Behind two steps the exchange waits for other tags (ep_persistent_fills). */
   const int64_t cut_at = !cut ? test->steps : test->steps > 2 ? 2 : test->steps / 2;
-  return steps_run(test, plan, opened, 0, cut_at, out, failure) &&
+  return steps_run(test, plan, opened, 0, cut_at, starved, out, failure) &&
          (cut_at == test->steps ||
-          steps_run(test, plan, opened, cut_at, test->steps - cut_at, out, failure));
+          steps_run(test, plan, opened, cut_at, test->steps - cut_at, starved, out, failure));
 }
 
 bool same_bits(const std::vector<float> &a, const std::vector<float> &b) {
@@ -206,10 +208,10 @@ bool results_agree(const ep_case *test, const results &actual, const ep_run &exp
 
 void shape_print(const ep_case *test, const ep_persistent_plan &plan) {
   static const char *const modes[] = {"whole", "column", "row", "row to all", "row gathered"};
-  printf("optimizer %d, loss %d, %d groups%s of %d times %d rows, %d slices, %d warps, %d keepers:",
+  printf("optimizer %d, loss %d, %d groups%s of %d times %d rows, %d slices, %d warps, %d shards:",
          static_cast<int>(test->program.optimizer.type), static_cast<int>(test->program.loss),
          plan.groups, plan.clustered ? " of a cluster" : "", plan.micro_batches, plan.rows,
-         plan.slices, plan.warps, plan.keepers.blocks);
+         plan.slices, plan.warps, plan.shards.blocks);
   for (int i = 0; i < plan.stages_count; i++)
     printf(" %d %s%s", plan.stages[i].out,
            ep_persistent_is_linear(&plan.stages[i])      ? modes[plan.stages[i].mode]
@@ -219,22 +221,26 @@ void shape_print(const ep_case *test, const ep_persistent_plan &plan) {
   printf("\n");
 }
 
+/* starved: blocks, each of which is so in a run of its own. */
 bool plan_try(const ep_case *test, const ep_persistent_plan &plan, const ep_run &expected,
-              double tolerance, const std::string &name) {
+              double tolerance, const std::string &name, const std::vector<int> &starved) {
   std::string failure;
   results actual;
   double worst = 0;
   void *opened = kernel_open(name, ep_persistent_codegen(&test->program, &plan));
-  results cut;
-  bool good = opened && kernel_run(test, plan, opened, false, actual, &failure) &&
-              kernel_run(test, plan, opened, true, cut, &failure);
+  bool good = opened && kernel_run(test, plan, opened, false, -1, actual, &failure);
   if (!opened) failure = "it does not compile";
-  if (!failure.empty()) printf("      %s\n", failure.c_str());
-  if (good && !(same_bits(actual.parameters, cut.parameters) &&
-                same_bits(actual.state, cut.state) && same_bits(actual.loss, cut.loss))) {
-    printf("      two launches give other bits than one\n");
-    good = false;
+  for (size_t i = 0; good && i < starved.size(); i++) {
+    results cut;
+    good = kernel_run(test, plan, opened, true, starved[i], cut, &failure);
+    if (good && !(same_bits(actual.parameters, cut.parameters) &&
+                  same_bits(actual.state, cut.state) && same_bits(actual.loss, cut.loss))) {
+      failure = "two launches, block " + std::to_string(starved[i]) +
+                " starved, give other bits than one";
+      good = false;
+    }
   }
+  if (!failure.empty()) printf("      %s\n", failure.c_str());
   good = good && results_agree(test, actual, expected, tolerance, &worst);
   printf("%s  %s, %.1g: ", good ? "pass" : "FAIL", test->name, worst);
   shape_print(test, plan);
@@ -278,11 +284,63 @@ bool gathered_try() {
     found = ep_persistent_plan_shape(&test->program, &gpu, &shape, variant, &plan) &&
             plan.stages[3].mode == EP_PERSISTENT_ROW_SLICED &&
             plan.stages[4].mode == EP_PERSISTENT_ROW_SLICED;
-  good = good && found && plan_try(test, plan, expected, 1e-4, "gathered");
+  good = good && found && plan_try(test, plan, expected, 1e-4, "gathered", {1});
   ep_run_deinit(&expected);
   if (opened.backend) opened.ops->close(opened.backend);
   ep_case_destroy(test);
   return good;
+}
+
+/* Trains on 3 steps an epoch, of which the last has one row. */
+bool table_try(ep_case *test, int rows_of_batch, const ep_persistent_shape &shape, int every) {
+  ep_case_training training = {};
+  training.rows = 2 * rows_of_batch + 1;
+  training.batch_size = rows_of_batch;
+  training.shuffle = true;
+  training.seed = 3;
+  training.steps = 8;
+  training.lr = 0.05f;
+  training.optimizer.type = EP_OPTIMIZER_SGD;
+  training.optimizer.momentum = 0.9f;
+  ep_case_finish(test, &training);
+  ep_subject opened;
+  ep_run expected = {};
+  ep_persistent_plan plan;
+  bool good = reference_run(test, &opened, &expected) &&
+              ep_persistent_plan_shape(&test->program, &gpu, &shape, 0, &plan);
+  std::vector<int> starved;
+  for (int block = 0; good && block < ep_persistent_blocks(&plan); block += every)
+    starved.push_back(block);
+  good = good && plan_try(test, plan, expected, 1e-4, test->name, starved);
+  ep_run_deinit(&expected);
+  if (opened.backend) opened.ops->close(opened.backend);
+  ep_case_destroy(test);
+  return good;
+}
+
+/* Vectors of more pieces than a warp has lanes, and more cells than a warp looks through at once.
+ */
+bool large_table_try() {
+  ep_case *test = ep_case_create("large-table", 12, EP_LOSS_MSE);
+  ep_case_add_embedding(test, 1, 40, 133);
+  ep_case_add(test, EP_LAYER_TANH);
+  ep_case_add_linear(test, 3, true);
+  return table_try(test, 32, {4, 1, 2, 8, 3}, 5);
+}
+
+/* Shards of a word each, of which most have none in a step: whichever of them is slow, and behind a
+ * smaller batch, in which it was not waited for, the vectors are those of the step. */
+bool small_table_try() {
+  ep_case *test = ep_case_create("small-table", 2, EP_LOSS_MSE);
+  ep_case_add_embedding(test, 1, 12, 9);
+  ep_case_add_norm(test, EP_LAYER_LAYER_NORM, true);
+  ep_case_add_linear(test, 3, true);
+  return table_try(test, 8, {1, 1, 1, 8, 14}, 1);
+}
+
+/* A block of the plan's launch. */
+int one_of(const ep_case *test, const ep_persistent_plan &plan) {
+  return static_cast<int>(test->program.seed % static_cast<uint64_t>(ep_persistent_blocks(&plan)));
 }
 
 /* The plans of a network. */
@@ -297,7 +355,7 @@ bool net_try(uint64_t number) {
   ep_persistent_plan plan;
   const std::string name = std::to_string(number);
   if (good && ep_persistent_plan_make(&test->program, &gpu, &plan))
-    good = plan_try(test, plan, expected, tolerance, name);
+    good = plan_try(test, plan, expected, tolerance, name, {one_of(test, plan)});
   static const int slices[] = {1, 2, 1, 3, 1, 4};
   const ep_persistent_shape whole = {1 + static_cast<int>(number / 2 % 3), 1, slices[number % 6], 8,
                                      0};
@@ -306,12 +364,12 @@ bool net_try(uint64_t number) {
   const unsigned variant = number % 4;
   if (good && (ep_persistent_plan_shape(&test->program, &gpu, &cut, variant, &plan) ||
                ep_persistent_plan_shape(&test->program, &gpu, &whole, variant, &plan)))
-    good = plan_try(test, plan, expected, tolerance, name + "-shape");
-  ep_persistent_shape kept = whole;
-  kept.keepers = 1 + static_cast<int>(number % 4);
+    good = plan_try(test, plan, expected, tolerance, name + "-shape", {one_of(test, plan)});
+  ep_persistent_shape sharded = whole;
+  sharded.shards = 1 + static_cast<int>(number % 12);
   if (good && test->ops[0].type == EP_LAYER_EMBEDDING &&
-      ep_persistent_plan_shape(&test->program, &gpu, &kept, variant, &plan))
-    good = plan_try(test, plan, expected, tolerance, name + "-kept");
+      ep_persistent_plan_shape(&test->program, &gpu, &sharded, variant, &plan))
+    good = plan_try(test, plan, expected, tolerance, name + "-sharded", {one_of(test, plan)});
   ep_run_deinit(&expected);
   if (opened.backend) opened.ops->close(opened.backend);
   ep_case_destroy(test);
@@ -329,7 +387,9 @@ int main(int argc, char **argv) {
   int failed = 0;
   for (uint64_t number = first; number < first + static_cast<uint64_t>(count); number++)
     failed += !net_try(number);
-  if (argc == 1) failed += !net_try(CLUSTERED_NET) + !net_try(KEPT_NET) + !gathered_try();
+  if (argc == 1)
+    failed += !net_try(CLUSTERED_NET) + !net_try(SHARDED_NET) + !gathered_try() +
+              !large_table_try() + !small_table_try();
   if (!getenv("EPOCHD_KEEP")) system(("rm -rf " + folder).c_str());
   printf("%d failed\n", failed);
   return failed ? EXIT_FAILURE : EXIT_SUCCESS;

@@ -41,11 +41,12 @@ static void tail_add(ep_case *self, source *from, int features, int batch) {
 
 /* A case that begins with an embedding, behind up to two numbers. What is drawn here is drawn
  * apart, so that what follows is the same without. */
-static ep_case *embedding_create(const char *name, source from, int words, ep_loss_type loss) {
-  const int numbers = below(&from, 3), columns = width(&from, 6);
+static ep_case *embedding_create(const char *name, source from, int words, int batch,
+                                 ep_loss_type loss) {
+  const int numbers = below(&from, 3), columns = width(&from, 6), dimension = width(&from, 40);
   ep_case *self = ep_case_create(name, numbers + columns, loss);
-  ep_case_add_embedding(self, numbers, width(&from, words), width(&from, 40));
-  if (below(&from, 4) == 0) ep_case_add_dropout(self, EP_LAYER_DROPOUT, 0.2f);
+  ep_case_add_embedding(self, numbers, width(&from, words), dimension);
+  if (below(&from, 2) == 0) tail_add(self, &from, numbers + columns * dimension, batch);
   return self;
 }
 
@@ -76,11 +77,11 @@ ep_case *ep_random_net_create(uint64_t number, const ep_random_net_limits *limit
       EP_LOSS_CROSS_ENTROPY, EP_LOSS_BCE_WITH_LOGITS, EP_LOSS_FOCAL};
   const ep_loss_type loss = losses[below(&from, (int)(sizeof losses / sizeof *losses))];
   const int inputs = width(&from, limits->widest);
+  const int layers = 1 + below(&from, limits->layers_max), batch = width(&from, limits->batch_max);
   source apart = {~number, 0};
   ep_case *self = limits->words > 0 && below(&apart, 2) == 0
-                      ? embedding_create(name, apart, limits->words, loss)
+                      ? embedding_create(name, apart, limits->words, batch, loss)
                       : ep_case_create(name, inputs, loss);
-  const int layers = 1 + below(&from, limits->layers_max), batch = width(&from, limits->batch_max);
   for (int l = 0; l < layers - 1; l++) {
     const int features = width(&from, limits->widest);
     ep_case_add_linear(self, features, below(&from, 5) != 0);

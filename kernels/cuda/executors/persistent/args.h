@@ -18,6 +18,8 @@ enum {
   EP_PERSISTENT_PLACE_OF_ONE = -2
 };
 
+enum { EP_PERSISTENT_PIECE = 4 }; /* numbers of an embedding's vector that are exchanged together */
+
 typedef struct {
   int64_t first_step, steps;
   const float *rows;     /* [train_rows, plan.row_words]: x, zeros, at plan.targets y, zeros */

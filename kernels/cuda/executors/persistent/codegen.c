@@ -37,13 +37,13 @@ static void plan_write(ep_cuda_codegen *codegen, const ep_persistent_plan *plan)
                  {"GIVEN_METRICS", plan->clustered ? 0 : 2 * (plan->rows_half + plan->words_half)},
                  {"REPORTERS", plan->reporters},
                  {"STATE_WORDS", plan->state_words},
-                 {"KEEPERS", plan->keepers.blocks},
-                 {"KEPT", plan->keepers.words},
-                 {"KEPT_HITS", plan->keepers.hits},
-                 {"KEPT_COUNTS", plan->keepers.counts},
-                 {"KEPT_ORDER", plan->keepers.order},
-                 {"LISTED", plan->keepers.listed},
-                 {"PACE", plan->exchange_words - 32}};
+                 {"SHARDS", plan->shards.blocks},
+                 {"SHARD_WORDS", plan->shards.words},
+                 {"SHARD_CELLS", plan->shards.cells},
+                 {"SHARD_COUNTS", plan->shards.counts},
+                 {"SHARD_ORDER", plan->shards.order},
+                 {"SHARD_LIST", plan->shards.listed},
+                 {"ENDS_COUNTER", plan->shards.ends_counter}};
   const bool idles = plan->idle_stage >= 0;
   for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
     ep_cuda_codegen_number(codegen, numbers[i].name, numbers[i].value);
@@ -153,8 +153,7 @@ static void places_write(FILE *out, const ep_persistent_plan *plan, int i) {
   number_write(out, "X", !before ? -1 : takes_slice ? before->value : before->full_value);
   number_write(out, "VALUE", stage->value);
   number_write(out, "GRAD", stage->grad);
-  number_write(out, "GRAD_FEATURE", stage->grad_feature);
-  number_write(out, "GRAD_ROW", stage->grad_row);
+  number_write(out, "GRAD_LINE", stage->grad_line);
   number_write(out, "FULL_VALUE", stage->full_value);
   number_write(out, "FULL_GRAD", stage->full_grad);
   number_write(out, "NORMAL", stage->normal);
@@ -199,7 +198,7 @@ static void shape_write(FILE *out, const ep_program *program, const ep_persisten
   flag_write(out, "IS_LAST", i + 1 == plan->stages_count);
   flag_write(out, "IS_LINEAR", linear);
   flag_write(out, "IS_EMBEDDING", ep_persistent_is_embedding(stage));
-  flag_write(out, "IS_KEPT", ep_persistent_is_embedding(stage) && plan->keepers.blocks > 0);
+  flag_write(out, "IS_SHARDED", ep_persistent_is_sharded(plan, i));
   flag_write(out, "IS_BATCH_NORM", core->type == EP_LAYER_BATCH_NORM);
   flag_write(out, "IS_OPERAND",
              i + 1 < plan->stages_count && ep_persistent_is_linear(&plan->stages[i + 1]));
@@ -229,9 +228,9 @@ static void shape_write(FILE *out, const ep_program *program, const ep_persisten
     number_write(out, "COLUMNS", ep_op_columns(core));
     number_write(out, "PIECES", ep_persistent_pieces(stage));
     number_write(out, "PARAMETER", core->weight);
-    number_write(out, "GIVEN_VECTORS", plan->keepers.given_vectors);
-    number_write(out, "GIVEN_VECTOR_GRADS", plan->keepers.given_vector_grads);
-    flag_write(out, "IS_SHARED",
+    number_write(out, "GIVEN_VECTORS", plan->shards.given_vectors);
+    number_write(out, "GIVEN_VECTOR_GRADS", plan->shards.given_vector_grads);
+    flag_write(out, "GIVES_SHARE",
                ep_persistent_sums_back(plan, i + 1) && !plan->stages[i + 1].back_by_all);
   }
   fprintf(out, "  static constexpr float EPS = (float)%.9g, MOMENTUM = (float)%.9g;\n",

@@ -133,7 +133,8 @@ static void exchanges_add(const ep_persistent_plan *plan, int i, step_work *work
     gather_add(work, stage->in * rows);
   if (!ep_persistent_sums_back(plan, i)) return;
   reduction_add(work, slices * rows * (stage->back_by_all ? stage->in : stage->share_back));
-  if (!stage->sliced_in && !stage->back_by_all) gather_add(work, stage->in * rows);
+  if (!stage->sliced_in && !stage->back_by_all && !ep_persistent_is_sharded(plan, i - 1))
+    gather_add(work, stage->in * rows);
 }
 
 static void norm_add(const ep_persistent_plan *plan, int i, step_work *work) {
@@ -159,15 +160,15 @@ static double updated(const ep_program *program, const ep_persistent_plan *plan,
          (1 + (double)program->optimizer_floats / (double)program->parameters);
 }
 
-/* Vectors come from keepers, and their gradients go there. */
-static void keepers_add(const ep_program *program, const ep_persistent_plan *plan,
-                        const ep_persistent_stage *stage, step_work *work) {
-  const double vectors = (double)stage->out * plan->rows, keepers = plan->keepers.blocks;
+/* Vectors come from shards, and their gradients go there. */
+static void shards_add(const ep_program *program, const ep_persistent_plan *plan,
+                       const ep_persistent_stage *stage, step_work *work) {
+  const double vectors = (double)stage->out * plan->rows, shards = plan->shards.blocks;
   gather_add(work, vectors);
-  reduction_add(work, vectors * plan->groups / keepers);
-  work->values += (double)plan->keepers.listed * plan->warps / (plan->warps * EP_GPU_WARP);
+  reduction_add(work, vectors * plan->groups / shards);
+  work->values += (double)plan->shards.listed / EP_GPU_WARP;
   work->updated +=
-      updated(program, plan, (double)plan->keepers.words * (double)ep_op_dimension(stage->core));
+      updated(program, plan, (double)plan->shards.words * (double)ep_op_dimension(stage->core));
 }
 
 /* A micro-batch through a stage. */
@@ -181,7 +182,7 @@ static void stage_add(const ep_program *program, const ep_persistent_plan *plan,
   if (ep_persistent_is_embedding(stage)) {
     work->stage++;
     work->values += 2 * values; /* looked up, and their gradients added to the table's */
-    if (plan->keepers.blocks > 0) keepers_add(program, plan, stage, work);
+    if (plan->shards.blocks > 0) shards_add(program, plan, stage, work);
     return;
   }
   if (ep_persistent_is_norm(stage)) {

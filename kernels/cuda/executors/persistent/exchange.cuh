@@ -29,6 +29,25 @@ static __device__ __forceinline__ void vectors_wait(const exchange &given, int a
   for (int i = 0; i < COUNT; i++) to[i] = untagged(to[i]);
 }
 
+/* The same of four words from each of COUNT places on; -1: none. asked: which of the four,
+ * a bit each. */
+template <int COUNT, class PLACE>
+static __device__ __forceinline__ void words_wait(const exchange &given, PLACE place,
+                                                  unsigned asked, float4 (&to)[COUNT]) {
+  for (int turns = 0;; tagged_poll(turns)) {
+    unsigned missing = 0;
+#pragma unroll
+    for (int i = 0; i < COUNT; i++)
+      if (place(i) >= 0) to[i] = given.load4(place(i));
+#pragma unroll
+    for (int i = 0; i < COUNT; i++)
+      if (place(i) >= 0) missing |= given.is_missing(to[i], asked);
+    if (!missing) break;
+  }
+#pragma unroll
+  for (int i = 0; i < COUNT; i++) to[i] = untagged(to[i]);
+}
+
 /* All-gather: VECTORS vectors of four words; take(vector, value). */
 template <int VECTORS, class TAKE>
 static __device__ __forceinline__ void gather(const context &c, const exchange &given, int at,

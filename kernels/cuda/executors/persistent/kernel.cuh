@@ -1,20 +1,21 @@
 /* kernel.cuh: the kernel of cuda/persistent, compiled at run time for one program: one launch runs
  * all steps of a segment. Blocks are GROUPS groups of a batch's rows times SLICES slices of the
- * features of wide layers; parameters and optimizer state stay in shared memory and registers.
+ * features of wide layers, and SHARDS that have an embedding's table between them (shards.cuh);
+ * parameters and optimizer state stay in shared memory and registers.
  *
  * A step: for each micro-batch of a group's rows all stages forward, then backward; then the
  * update. Blocks exchange tagged words (tagged.cuh) in buffers that alternate, by micro-batch or by
  * step: no block is two of them ahead of one that it exchanges with, since in each micro-batch
  * every block of a group of rows waits for all others of it (the plan sees to that), and in each
- * step every block of a slice for the gradients of all. */
+ * step every block of a slice for the gradients of all; with SHARDS a counter does it. */
 #ifndef EP_KERNELS_CUDA_EXECUTORS_PERSISTENT_KERNEL_CUH
 #define EP_KERNELS_CUDA_EXECUTORS_PERSISTENT_KERNEL_CUH
 
 #include "kernels/cuda/executors/persistent/embedding.cuh"
-#include "kernels/cuda/executors/persistent/keeper.cuh"
 #include "kernels/cuda/executors/persistent/loss.cuh"
 #include "kernels/cuda/executors/persistent/norms.cuh"
 #include "kernels/cuda/executors/persistent/products.cuh"
+#include "kernels/cuda/executors/persistent/shards.cuh"
 #include "kernels/cuda/executors/persistent/update.cuh"
 
 /* --- between exchanges ----------------------------------------------------------------------- */
@@ -190,13 +191,13 @@ template <class S, class P> static __device__ __forceinline__ void sums_backward
         share * ROWS, [&](int, int word, const float(&of)[2]) {
           if constexpr (P::SLICED)
             grad_take<P>(c, word / ROWS, word % ROWS, of);
-          else if constexpr (P::IS_KEPT)
+          else if constexpr (P::IS_SHARDED)
             grad_take<P>(c, c.slice * S::SHARE_BACK + word / ROWS, word % ROWS, of);
           else
             c.of_rows.give(
                 S::GIVEN_BACK_ALL + (c.group * S::IN + c.slice * S::SHARE_BACK) * ROWS + word, of);
         });
-    if constexpr (!P::SLICED && !P::IS_KEPT)
+    if constexpr (!P::SLICED && !P::IS_SHARDED)
       gather<S::IN * ROWS / 4>(c, c.of_rows, S::GIVEN_BACK_ALL + c.group * S::IN * ROWS,
                                [&](int vector, const float4 &of) {
                                  const int feature = vector / (ROWS / 4),
@@ -294,9 +295,10 @@ static __device__ __forceinline__ void step_run(context &c, own_words &own, long
       if (c.is_last_micro_batch()) chunk_update(c, own);
     }
     if constexpr (!(HELPED && INPUT_BUFFERS > 1) && !ROWS_STAY) cp_async_wait_all();
+    ends_wait(c);
     all_sync();
+    ends_add(c);
   }
-  pace_keep(c);
 }
 
 /* --- a launch -------------------------------------------------------------------------------- */
@@ -381,9 +383,9 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, 1)
     __syncwarp();
     cluster_sync();
   }
-  if constexpr (KEEPERS > 0)
+  if constexpr (SHARDS > 0)
     if (blockIdx.x >= ROWS_BLOCKS) {
-      if (c.warp < WARPS) keeper_run<stage0>(c);
+      if (c.warp < WARPS) shard_run<stage0>(c);
       return;
     }
   if (c.warp == BLOCK_THREADS / WARP - 1) rows_begin(c);

@@ -89,13 +89,10 @@ static void values_place(ep_persistent_plan *plan, int i, int gathered) {
   /* What a norm gives back is what a core before it without a tail gets. */
   const bool shares = norm && plan->stages[i - 1].tails == 0 && ep_persistent_is_linear(stage - 1);
   stage->in_place = fits_in_place(plan, i);
-  stage->grad_feature = plan->row_line;
-  stage->grad_row = 1;
   if (ep_persistent_is_embedding(stage)) {
-    stage->grad_feature = 1;
-    /* Keepers get it: it is the tail's derivative alone. */
-    const bool is_kept = plan->keepers.blocks > 0 && stage->tails == 0;
-    stage->grad_row = take_by_rows(plan, is_kept ? 0 : stage->slice, &stage->grad);
+    /* Shards get it: it is the tail's derivative alone. */
+    const bool is_given = ep_persistent_is_sharded(plan, i) && stage->tails == 0;
+    stage->grad_line = is_given ? 0 : take_by_rows(plan, stage->slice, &stage->grad);
   } else {
     stage->grad = shares            ? plan->stages[i - 1].grad
                   : stage->in_place ? stage->value
@@ -165,18 +162,13 @@ static int give(int64_t *half, bool given, int64_t words) {
   return (int)at;
 }
 
-/* Whether keepers have a stage's table. */
-static bool is_kept(const ep_persistent_plan *plan, int i) {
-  return plan->keepers.blocks > 0 && ep_persistent_is_embedding(&plan->stages[i]);
-}
-
-static void keepers_exchange_place(ep_persistent_plan *plan, int64_t *half) {
+static void vectors_place(ep_persistent_plan *plan, int64_t *half) {
   const ep_persistent_stage *stage = &plan->stages[0];
-  if (!is_kept(plan, 0)) return;
-  const int64_t words =
-      ep_op_columns(stage->core) * ep_persistent_pieces(stage) * 4 * plan->groups * plan->rows;
-  plan->keepers.given_vectors = give(half, true, words);
-  plan->keepers.given_vector_grads = give(half, true, words);
+  if (!ep_persistent_is_sharded(plan, 0)) return;
+  const int64_t words = ep_op_columns(stage->core) * ep_persistent_pieces(stage) *
+                        EP_PERSISTENT_PIECE * plan->groups * plan->rows;
+  plan->shards.given_vectors = give(half, true, words);
+  plan->shards.given_vector_grads = give(half, true, words);
 }
 
 static void exchange_place(ep_persistent_plan *plan) {
@@ -199,13 +191,14 @@ static void exchange_place(ep_persistent_plan *plan) {
     stage->given_back = give(half, back,
                              groups * slices * rows *
                                  (stage->back_by_all ? stage->in : slices * stage->share_back));
-    stage->given_back_all =
-        give(half, back && !stage->back_by_all && !stage->sliced_in && !is_kept(plan, i - 1),
-             groups * stage->in * rows);
+    stage->given_back_all = give(half,
+                                 back && !stage->back_by_all && !stage->sliced_in &&
+                                     !ep_persistent_is_sharded(plan, i - 1),
+                                 groups * stage->in * rows);
     stage->given_statistics = give(half, norm > 0, norm);
     if (norm > 0) give(half, true, norm); /* and of the sums backward */
   }
-  keepers_exchange_place(plan, half);
+  vectors_place(plan, half);
   half = &plan->words_half;
   plan->given_gradients = give(
       half, groups > 1, groups * (plan->clustered ? plan->chunk : slices * plan->vector_words));
@@ -214,7 +207,10 @@ static void exchange_place(ep_persistent_plan *plan) {
   plan->reporters = plan->groups * (sliced ? plan->slices : 1);
   const int64_t words = 2 * (plan->rows_half + plan->words_half);
   plan->exchange_words = (plan->clustered ? 0 : words) + 8 * 2 * (int64_t)plan->reporters + 32;
-  if (plan->keepers.blocks > 0) plan->exchange_words += 32; /* the counter of keeper.cuh */
+  if (plan->shards.blocks > 0) {
+    plan->shards.ends_counter = (int)plan->exchange_words;
+    plan->exchange_words += 32;
+  }
   if (plan->clustered) plan->exchange = take(plan, words);
 }
 
@@ -239,20 +235,19 @@ void ep_persistent_fills(const ep_persistent_plan *plan, int64_t first_step,
 
 /* --- a block's memory ------------------------------------------------------------------------ */
 
-/* A keeper's memory, from its beginning; returns its words. */
-static int64_t keeper_place(const ep_program *program, ep_persistent_plan *plan) {
-  const ep_persistent_stage *stage = &plan->stages[0];
-  ep_persistent_keepers *keepers = &plan->keepers;
-  if (!is_kept(plan, 0)) return 0;
-  keepers->words = (int)((stage->core->embeddings + keepers->blocks - 1) / keepers->blocks);
-  const int64_t slots = ep_optimizer_slots(&program->optimizer);
-  int64_t at = (2 + slots) * keepers->words * ep_op_dimension(stage->core);
+/* A shard's memory, from its beginning; returns its words. */
+static int64_t shard_place(const ep_program *program, ep_persistent_plan *plan) {
+  const ep_op *core = plan->stages[0].core;
+  ep_persistent_shards *shards = &plan->shards;
+  if (!ep_persistent_is_sharded(plan, 0)) return 0;
+  const int64_t sets = 2 + ep_optimizer_slots(&program->optimizer);
+  int64_t at = sets * shards->words * ep_op_dimension(core);
   if (at > plan->memory_words_max) return at;
-  keepers->hits = (int)at;
-  at += 2 * (int64_t)plan->warps * keepers->listed;
-  keepers->counts = (int)at;
+  shards->cells = (int)at;
+  at += 2 * (int64_t)plan->warps * shards->listed;
+  shards->counts = (int)at;
   at += 2 * plan->warps;
-  keepers->order = (int)at;
+  shards->order = (int)at;
   return at + (int64_t)(sizeof(ep_permutation) / 4);
 }
 
@@ -304,8 +299,8 @@ static void shared_place(const ep_program *program, ep_persistent_plan *plan) {
   plan->input = take(plan, input * plan->input_buffers);
   take(plan, FRAGMENT);
   if (plan->memory_words < end) take(plan, end - plan->memory_words);
-  const int64_t kept = keeper_place(program, plan);
-  if (plan->memory_words < kept) take(plan, kept - plan->memory_words);
+  const int64_t sharded = shard_place(program, plan);
+  if (plan->memory_words < sharded) take(plan, sharded - plan->memory_words);
 }
 
 /* The stage whose forward wait hides other work: the last that sums up slices, or that gathers. */

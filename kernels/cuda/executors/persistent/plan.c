@@ -12,8 +12,8 @@ enum {
   SLICED_MICRO_BATCHES_MAX = 2, /* of more, the exchanges take longer than launches */
   ELEMENTS_MAX = 1 << 23,       /* of a step's outputs: errors are counted in float32, with a tag */
   WIDTH_MAX = 8192,
-  CELLS_MAX = 8192, /* of a batch, whose words a keeper looks through */
-  KEPT_MAX = 65535  /* words of one */
+  CELLS_MAX = 8192,       /* of a batch, which each shard looks through */
+  SHARD_WORDS_MAX = 65535 /* of a table */
 };
 
 /* --- stages ---------------------------------------------------------------------------------- */
@@ -204,7 +204,7 @@ bool ep_persistent_modes_choose(const ep_program *program, ep_persistent_plan *p
  * none gets two ahead: one in which each gives to all, or gives to some who then give to all. */
 static bool slices_meet(const ep_persistent_plan *plan) {
   const int others = plan->slices - 1;
-  bool meet = plan->slices == 1 || plan->keepers.blocks > 0 /* as keeper.cuh has it */;
+  bool meet = plan->slices == 1 || plan->shards.blocks > 0; /* whose steps' ends meet */
   for (int i = 0; i < plan->stages_count && !meet; i++) {
     const ep_persistent_stage *stage = &plan->stages[i];
     const bool linear = ep_persistent_is_linear(stage);
@@ -280,17 +280,17 @@ static bool plan_begin(const ep_program *program, const ep_gpu_traits *gpu,
   return made;
 }
 
-/* Gives an embedding's table to so many keepers. false: there is none, or too few of them. */
-static bool keepers_take(const ep_program *program, ep_persistent_plan *plan, int keepers) {
+/* Gives an embedding's table to so many blocks. false: there is none, or too few of them. */
+static bool shards_take(const ep_program *program, ep_persistent_plan *plan, int shards) {
   const ep_persistent_stage *first = &plan->stages[0];
   const int64_t cells = program->batch_size * ep_op_columns(first->core);
-  plan->keepers = (ep_persistent_keepers){.blocks = 0};
-  if (!ep_persistent_is_embedding(first) || keepers < 1 || cells > CELLS_MAX ||
-      first->core->embeddings > (int64_t)keepers * KEPT_MAX)
+  plan->shards = (ep_persistent_shards){.blocks = 0};
+  if (!ep_persistent_is_embedding(first) || shards < 1 || cells > CELLS_MAX ||
+      first->core->embeddings > (int64_t)shards * SHARD_WORDS_MAX)
     return false;
-  plan->keepers.blocks = keepers;
-  plan->keepers.listed =
-      ep_persistent_up(ep_persistent_parts((int)cells, plan->warps), EP_GPU_WARP);
+  plan->shards.blocks = shards;
+  plan->shards.words = (int)((first->core->embeddings + shards - 1) / shards);
+  plan->shards.listed = ep_persistent_up(ep_persistent_parts((int)cells, plan->warps), EP_GPU_WARP);
   return true;
 }
 
@@ -304,9 +304,10 @@ bool ep_persistent_plan_shape(const ep_program *program, const ep_gpu_traits *gp
   rows_cut(program, &plan, shape->groups, shape->micro_batches);
   plan.slices = shape->slices;
   plan.warps = shape->warps;
-  if (plan.rows <= ROWS_MAX &&
-      (shape->keepers == 0 || keepers_take(program, &plan, shape->keepers)))
-    shape_try(program, &plan, variant, out);
+  if (shape->shards > 0 &&
+      (shape->micro_batches > 1 || !shards_take(program, &plan, shape->shards)))
+    return false;
+  if (plan.rows <= ROWS_MAX) shape_try(program, &plan, variant, out);
   return out->cycles > 0;
 }
 
@@ -314,9 +315,9 @@ bool ep_persistent_plan_shape(const ep_program *program, const ep_gpu_traits *gp
 static void micro_batches_try(const ep_program *program, ep_persistent_plan *plan, int groups,
                               ep_persistent_plan *best) {
   const int rows = ep_persistent_parts((int)program->batch_size, groups);
-  const int most = !takes_micro_batches(plan) || plan->keepers.blocks > 0 ? 1
-                   : plan->slices > 1                                     ? SLICED_MICRO_BATCHES_MAX
-                                                                          : MICRO_BATCHES_MAX;
+  const int most = !takes_micro_batches(plan) || plan->shards.blocks > 0 ? 1
+                   : plan->slices > 1                                    ? SLICED_MICRO_BATCHES_MAX
+                                                                         : MICRO_BATCHES_MAX;
   for (int count = ep_persistent_parts(rows, ROWS_MAX); count <= most; count *= 2) {
     if (count > 1 && rows < count * ROWS_MIN) return;
     rows_cut(program, plan, groups, count);
@@ -331,9 +332,9 @@ static void slices_try(const ep_program *program, int multiprocessors, int group
     plan->slices = slices[s];
     if (groups * plan->slices > multiprocessors) return;
     for (plan->warps = 8; plan->warps <= 16; plan->warps *= 2) {
-      plan->keepers.blocks = 0;
+      plan->shards.blocks = 0;
       micro_batches_try(program, plan, groups, best);
-      if (keepers_take(program, plan, multiprocessors - groups * plan->slices))
+      if (shards_take(program, plan, multiprocessors - groups * plan->slices))
         micro_batches_try(program, plan, groups, best);
     }
   }

@@ -52,18 +52,19 @@ typedef struct {
   int segment, bias_word, segment_words; /* its parameters */
   int state;                             /* the first of its words of a thread's state */
   int value, grad, full_value, full_grad, normal, inverse, running, masks;
-  int grad_feature, grad_row; /* words from one's gradient to the next one's */
+  int grad_line; /* an embedding's: words from one row's gradient to the next one's */
   int given_sums, given_all, given_value, given_back, given_back_all, given_grad, given_statistics;
 } ep_persistent_stage;
 
-/* What a keeper has of an embedding's table (keeper.cuh). */
+/* The blocks that have an embedding's table between them, where no other has it (shards.cuh). */
 typedef struct {
-  int blocks;              /* keepers; 0: each block has all of the table */
-  int words;               /* that one has room for */
-  int listed;              /* cells of a batch that a warp looks through */
-  int hits, counts, order; /* places of a keeper's shared memory, behind the words */
+  int blocks;               /* 0: each block has all of the table */
+  int words;                /* that one has room for */
+  int listed;               /* cells of a batch that a warp looks through */
+  int cells, counts, order; /* places in one's shared memory, behind its words */
   int given_vectors, given_vector_grads;
-} ep_persistent_keepers;
+  int ends_counter; /* place in the exchange */
+} ep_persistent_shards;
 
 /* How shared memory is saved, at some time each. */
 typedef enum {
@@ -92,7 +93,7 @@ typedef struct {
   int64_t exchange_words;        /* in device memory */
   int reporters;                 /* blocks that have a part of the loss */
   bool helper;                   /* a warp more prepares what the next micro-batches take */
-  ep_persistent_keepers keepers;
+  ep_persistent_shards shards;
   int idle_stage; /* that other work is done in the forward wait of; -1: none waits */
   int state_words;
   ep_persistent_thrift thrift;
@@ -108,9 +109,10 @@ bool ep_persistent_plan_make(const ep_program *program, const ep_gpu_traits *gpu
 bool ep_persistent_plan_apart(const ep_program *program, const ep_gpu_traits *gpu,
                               ep_persistent_plan *out);
 
-/* The parts of a batch and of a block; keepers: of an embedding's table, 0 for none. */
+/* The parts of a batch and of a block. shards: of an embedding's table, for one micro-batch alone;
+ * 0: each block has all of it. */
 typedef struct {
-  int groups, micro_batches, slices, warps, keepers;
+  int groups, micro_batches, slices, warps, shards;
 } ep_persistent_shape;
 
 /* The best of a shape, which has as many groups as there are rows for. variant: 0, or the number of
@@ -131,22 +133,27 @@ static inline bool ep_persistent_is_norm(const ep_persistent_stage *stage) {
   return !ep_persistent_is_linear(stage) && !ep_persistent_is_embedding(stage);
 }
 
+/* Whether other blocks have its table. */
+static inline bool ep_persistent_is_sharded(const ep_persistent_plan *plan, int i) {
+  return plan->shards.blocks > 0 && ep_persistent_is_embedding(&plan->stages[i]);
+}
+
 /* Words that a block of rows has of its weight. */
 static inline int64_t ep_persistent_weight_words(const ep_persistent_plan *plan,
                                                  const ep_persistent_stage *stage) {
   if (ep_persistent_is_embedding(stage))
-    return plan->keepers.blocks > 0 ? 0 : stage->core->embeddings * ep_op_dimension(stage->core);
+    return plan->shards.blocks > 0 ? 0 : stage->core->embeddings * ep_op_dimension(stage->core);
   return ep_persistent_is_linear(stage) ? (int64_t)stage->inputs * stage->line : stage->slice;
 }
 
 /* Of the launch. */
 static inline int ep_persistent_blocks(const ep_persistent_plan *plan) {
-  return plan->groups * plan->slices + plan->keepers.blocks;
+  return plan->groups * plan->slices + plan->shards.blocks;
 }
 
-/* Vectors of an embedding are exchanged in so many pieces of four numbers. */
+/* Vectors of an embedding are exchanged in so many pieces. */
 static inline int ep_persistent_pieces(const ep_persistent_stage *stage) {
-  return (int)(ep_op_dimension(stage->core) + 3) / 4;
+  return ((int)ep_op_dimension(stage->core) + EP_PERSISTENT_PIECE - 1) / EP_PERSISTENT_PIECE;
 }
 
 /* Warps of a block, with that of a helper. */
@@ -201,7 +208,7 @@ static inline int64_t ep_persistent_norm_words(const ep_persistent_plan *plan,
 
 /* Whether groups can be the blocks of a cluster. */
 static inline bool ep_persistent_fits_cluster(const ep_persistent_plan *plan) {
-  return plan->has_clusters && plan->slices == 1 && plan->groups > 1 && plan->keepers.blocks == 0 &&
+  return plan->has_clusters && plan->slices == 1 && plan->groups > 1 && plan->shards.blocks == 0 &&
          plan->groups <= EP_GPU_CLUSTER_BLOCKS_MAX;
 }
 

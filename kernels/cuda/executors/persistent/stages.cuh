@@ -2,14 +2,16 @@
  * cuda/persistent.
  *
  * A stage S is a core (a linear layer, a norm, an embedding) and its tail: the activations and
- * dropouts behind it. memory[S::VALUE + feature * LINE + row] is what the tail makes, grad_at first
- * the tail's derivative, then the gradient by what the core makes: it lies as the value does, but
- * for an embedding's, which has lines of rows. */
+ * dropouts behind it. memory[S::VALUE + feature * LINE + row] is what the tail makes,
+ * memory[S::GRAD
+ * + …] first the tail's derivative, then the gradient by what the core makes; an embedding's lies
+ * in lines of rows, GRAD_LINE words each. */
 #ifndef EP_KERNELS_CUDA_EXECUTORS_PERSISTENT_STAGES_CUH
 #define EP_KERNELS_CUDA_EXECUTORS_PERSISTENT_STAGES_CUH
 
 #include "kernels/cuda/executors/persistent/exchange.cuh"
 #include "kernels/cuda/executors/persistent/rows.cuh"
+#include "kernels/cuda/executors/persistent/words.cuh"
 
 struct no_stage {
   static constexpr bool EXISTS = false;
@@ -20,25 +22,23 @@ template <int N> static __device__ __forceinline__ void operands_round(float (&o
   for (int i = 0; i < N; i++) of[i] = operand_of<PRECISE>(of[i]);
 }
 
-template <class S> static __device__ __forceinline__ float *grad_at(int feature, int row) {
-  return memory + S::GRAD + feature * S::GRAD_FEATURE + row * S::GRAD_ROW;
-}
+/* N neighbouring rows of a feature's gradient. */
 template <class S, int N>
 static __device__ __forceinline__ void grad_load(float (&to)[N], int feature, int row) {
-  if constexpr (S::GRAD_ROW == 1) {
-    load(to, grad_at<S>(feature, row));
-  } else {
+  if constexpr (S::IS_EMBEDDING) {
 #pragma unroll
-    for (int i = 0; i < N; i++) to[i] = *grad_at<S>(feature, row + i);
+    for (int i = 0; i < N; i++) to[i] = memory[S::GRAD + (row + i) * S::GRAD_LINE + feature];
+  } else {
+    load(to, memory + S::GRAD + (feature * LINE + row));
   }
 }
 template <class S, int N>
 static __device__ __forceinline__ void grad_store(int feature, int row, const float (&from)[N]) {
-  if constexpr (S::GRAD_ROW == 1) {
-    store(grad_at<S>(feature, row), from);
-  } else {
+  if constexpr (S::IS_EMBEDDING) {
 #pragma unroll
-    for (int i = 0; i < N; i++) *grad_at<S>(feature, row + i) = from[i];
+    for (int i = 0; i < N; i++) memory[S::GRAD + (row + i) * S::GRAD_LINE + feature] = from[i];
+  } else {
+    store(memory + S::GRAD + (feature * LINE + row), from);
   }
 }
 
@@ -93,32 +93,20 @@ static __device__ __forceinline__ void value_take(context &c, int feature, int r
   }
 }
 
-/* The row of an embedding's table that a cell of the input chooses. The data are checked where they
- * come from; nothing else may reach beyond the table. */
-template <class S> static __device__ __forceinline__ int table_word(float cell) {
-  return cell > 0 ? min((int)cell, S::WORDS - 1) : 0;
-}
-
-/* IS_KEPT: vectors and the gradients by them are exchanged in pieces of four numbers; a row's of
- * the batch is this word of them. */
-template <class S>
-static __device__ __forceinline__ int piece_word(int column, int piece, int row) {
-  return ((column * S::PIECES + piece) * (GROUPS * ROWS) + row) * 4;
-}
-
-/* The gradient by a feature of an embedding, to the keeper of the word. One slice has it, or all
- * have. */
+/* The gradient by a feature of an embedding, to the shard that has the cell's word. GIVES_SHARE: a
+ * slice has it of some features; else all have it of all. */
 template <class S, int N>
 static __device__ __forceinline__ void vector_grad_give(const context &c, int feature, int row,
                                                         const float (&grad)[N]) {
-  if (!S::WEIGHT_TRAINS || feature < S::NUMBERS || (!S::IS_SHARED && c.slice > 0)) return;
+  if (!S::WEIGHT_TRAINS || feature < S::NUMBERS || (!S::GIVES_SHARE && c.slice > 0)) return;
   const int column = (feature - S::NUMBERS) / S::DIMENSION;
   const int number = (feature - S::NUMBERS) % S::DIMENSION;
 #pragma unroll
   for (int i = 0; i < N; i++) {
     const float of[1] = {grad[i]};
     c.of_rows.give(S::GIVEN_VECTOR_GRADS +
-                       piece_word<S>(column, number / 4, c.first_row(0) + row + i) + number % 4,
+                       piece_at<S>(column, number / PIECE, c.first_row(0) + row + i) +
+                       number % PIECE,
                    of);
   }
 }
@@ -137,7 +125,7 @@ static __device__ __forceinline__ void grad_take(context &c, int feature, int ro
     grad[i] = S::HAS_TAIL ? grad[i] * by_value[i] : by_value[i];
   }
   if constexpr (S::IS_LINEAR) operands_round(grad);
-  if constexpr (S::IS_KEPT)
+  if constexpr (S::IS_SHARDED)
     vector_grad_give<S>(c, feature, row, grad);
   else
     grad_store<S>(feature, row, grad);

@@ -1,7 +1,8 @@
 /* update.cuh: parameters and their updates, for cuda/persistent. Stages' parameters lie one behind
  * the other at the beginning of shared memory, each stage's in a segment: its weight [inputs,
- * line], and its bias at word S::BIAS_WORD; a norm's weight has one number a feature. What a word
- * is says a table that the plan makes (ep_persistent_places).
+ * line], and its bias at word S::BIAS_WORD; a norm's weight has one number a feature, an
+ * embedding's is [WORDS, DIMENSION]. What a word is says a table that the plan makes
+ * (ep_persistent_places).
  *
  * With one group of rows each block updates its own words. With several, a slice's words are cut
  * into a chunk a group, of which each group's block sums up the gradients, updates its own copy,

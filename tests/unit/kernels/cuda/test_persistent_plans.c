@@ -1,7 +1,6 @@
 /* The plans of kernels/cuda/executors/persistent for randomly generated networks and several GPUs:
- * that what lies in shared memory and in the exchange lies apart, that each parameter has one
- * word that brings it back, and that the same plan gives the same source. EPOCHD_PLANS: how many
- * networks. */
+ * that what lies in shared memory and in the exchange lies apart, that each parameter has one word
+ * that brings it back, and that there is a source of each. EPOCHD_PLANS: how many networks. */
 #include <stdio.h>
 #include <string.h>
 
@@ -81,9 +80,9 @@ static void stage_regions(const ep_persistent_plan *plan, int i, regions *all) {
         stage->full_value, value_words(plan, stage->out));
   if (ep_persistent_is_embedding(stage))
     add(all, of_grad, "vectors' gradients", stage->grad,
-        plan->keepers.blocks > 0 && stage->tails == 0
+        plan->shards.blocks > 0 && stage->tails == 0
             ? 0
-            : (int64_t)(plan->rows - 1) * stage->grad_row + stage->out);
+            : (int64_t)(plan->rows - 1) * stage->grad_line + stage->out);
   else
     add(all, of_grad, "a gradient", stage->grad, value_words(plan, stage->slice));
   if (ep_persistent_gathers_grad(plan, i))
@@ -166,21 +165,32 @@ static void memory_check(const ep_case *test, const ep_persistent_plan *plan) {
   ck_assert_int_le(plan->memory_words, plan->memory_words_max);
 }
 
-static void keeper_check(const ep_case *test, const ep_persistent_plan *plan) {
+static void shard_check(const ep_case *test, const ep_persistent_plan *plan) {
   const ep_program *program = &test->program;
-  const ep_persistent_keepers *keepers = &plan->keepers;
-  if (keepers->blocks == 0) return;
+  const ep_persistent_shards *shards = &plan->shards;
+  if (shards->blocks == 0) return;
   const ep_op *op = plan->stages[0].core;
-  const int64_t words = keepers->words * ep_op_dimension(op);
-  const int64_t hits = 2 * (int64_t)plan->warps * keepers->listed;
+  const int64_t words = shards->words * ep_op_dimension(op);
+  const int64_t hits = 2 * (int64_t)plan->warps * shards->listed;
   regions all = {.count = 0};
   add(&all, 0, "the table", 0, words * (2 + ep_optimizer_slots(&program->optimizer)));
-  add(&all, 1, "hits", keepers->hits, hits);
-  add(&all, 2, "their counts", keepers->counts, 2 * (int64_t)plan->warps);
-  add(&all, 3, "the order", keepers->order, sizeof(ep_permutation) / 4);
+  add(&all, 1, "hits", shards->cells, hits);
+  add(&all, 2, "their counts", shards->counts, 2 * (int64_t)plan->warps);
+  add(&all, 3, "the order", shards->order, sizeof(ep_permutation) / 4);
   regions_check(test, &all, plan->memory_words);
-  ck_assert_int_ge((int64_t)keepers->words * keepers->blocks, op->embeddings);
+  ck_assert_int_ge((int64_t)shards->words * shards->blocks, op->embeddings);
+  ck_assert_int_lt(shards->words, 1 << 16);
+  ck_assert_int_lt(program->batch_size * ep_op_columns(op), 1 << 16);
+  ck_assert_int_eq(shards->listed % EP_GPU_WARP, 0);
+  ck_assert_int_eq(plan->micro_batches, 1);
   ck_assert_int_ge(hits / 2, program->batch_size * ep_op_columns(op));
+}
+
+/* Behind the last piece of a row of the batch, as words.cuh places them. */
+static int64_t pieces_end(const ep_program *program, const ep_persistent_plan *plan) {
+  const ep_persistent_stage *stage = &plan->stages[0];
+  const int64_t last = ep_op_columns(stage->core) * ep_persistent_pieces(stage) - 1;
+  return (last * plan->groups * plan->rows + program->batch_size) * EP_PERSISTENT_PIECE;
 }
 
 static void exchange_check(const ep_case *test, const ep_persistent_plan *plan) {
@@ -201,26 +211,27 @@ static void exchange_check(const ep_case *test, const ep_persistent_plan *plan) 
     add(&by_rows, owner + 5, "all sums back", stage->given_back_all, groups * rows * stage->in);
     add(&by_rows, owner + 6, "statistics", stage->given_statistics, norm > 0 ? 2 * norm : 0);
   }
-  if (plan->keepers.blocks > 0) {
-    const ep_persistent_stage *stage = &plan->stages[0];
-    const int64_t words =
-        ep_op_columns(stage->core) * ep_persistent_pieces(stage) * 4 * groups * rows;
-    add(&by_rows, 7, "vectors", plan->keepers.given_vectors, words);
-    add(&by_rows, 8, "vectors' gradients", plan->keepers.given_vector_grads, words);
+  if (plan->shards.blocks > 0) {
+    const int64_t words = pieces_end(&test->program, plan);
+    add(&by_rows, 7, "vectors", plan->shards.given_vectors, words);
+    add(&by_rows, 8, "vectors' gradients", plan->shards.given_vector_grads, words);
   }
   add(&by_words, 0, "gradients", plan->given_gradients,
       groups * (plan->clustered ? plan->chunk : slices * plan->vector_words));
   add(&by_words, 1, "words", plan->given_words, slices * plan->vector_words);
   regions_check(test, &by_rows, plan->rows_half);
   regions_check(test, &by_words, plan->words_half);
-  ck_assert_int_ge(plan->exchange_words,
-                   (plan->clustered ? 0 : 2 * (plan->rows_half + plan->words_half)) +
-                       8 * 2 * (int64_t)plan->reporters);
+  regions all = {.count = 0};
+  const int64_t halves = plan->clustered ? 0 : 2 * (plan->rows_half + plan->words_half);
+  add(&all, 0, "both halves", 0, halves);
+  add(&all, 1, "metrics", halves, 8 * 2 * (int64_t)plan->reporters);
+  if (plan->shards.blocks > 0) add(&all, 2, "the counter", plan->shards.ends_counter, 1);
+  regions_check(test, &all, plan->exchange_words);
 }
 
 /* --- places ---------------------------------------------------------------------------------- */
 
-/* Kept from plan to plan. */
+/* Stays from plan to plan. */
 typedef struct {
   void *of;
   int64_t bytes;
@@ -237,7 +248,7 @@ static void *buffer_take(buffer *self, int64_t bytes) {
   return memset(self->of, 0, (size_t)bytes);
 }
 
-/* Each parameter that trains is there, and one word of one slice brings it back; keepers do it for
+/* Each parameter that trains is there, and one word of one slice brings it back; shards do it for
  * an embedding's. */
 static void places_check(const ep_case *test, const ep_persistent_plan *plan) {
   const ep_program *program = &test->program;
@@ -260,9 +271,10 @@ static void places_check(const ep_case *test, const ep_persistent_plan *plan) {
     seen[at] = 1;
     stored[at] = (unsigned char)(stored[at] + ((places[i] & EP_PERSISTENT_PLACE_STORES) != 0));
   }
-  const ep_op *kept = plan->keepers.blocks > 0 ? plan->stages[0].core : NULL;
+  const ep_op *sharded = plan->shards.blocks > 0 ? plan->stages[0].core : NULL;
   for (int64_t at = 0; at < program->parameters; at++) {
-    if (kept && at >= kept->weight && at < kept->weight + kept->embeddings * ep_op_dimension(kept))
+    if (sharded && at >= sharded->weight &&
+        at < sharded->weight + sharded->embeddings * ep_op_dimension(sharded))
       continue;
     const bool trains = ep_program_decay_at(program, at) >= 0;
     check(seen[at] == 1 && stored[at] == trains, "%s: parameter %lld is stored %d times",
@@ -274,16 +286,12 @@ static void places_check(const ep_case *test, const ep_persistent_plan *plan) {
 
 static void plan_check(const ep_case *test, const ep_persistent_plan *plan) {
   memory_check(test, plan);
-  keeper_check(test, plan);
+  shard_check(test, plan);
   exchange_check(test, plan);
   places_check(test, plan);
   char *source = ep_persistent_codegen(&test->program, plan);
-  char *again = ep_persistent_codegen(&test->program, plan);
-  ck_assert(source && again);
-  ck_assert_int_eq(strcmp(source, again), 0);
-  ck_assert_ptr_null(strstr(source, "nan"));
-  ck_assert_ptr_null(strstr(source, "inf"));
-  free(again);
+  ck_assert_ptr_nonnull(source);
+  ck_assert(!strstr(source, "nan") && !strstr(source, "inf"));
   free(source);
 }
 
@@ -296,7 +304,7 @@ START_TEST(everything_has_its_place) {
   const char *count = getenv("EPOCHD_PLANS");
   const uint64_t networks = count ? strtoull(count, NULL, 10) : NETWORKS;
   const ep_random_net_limits limits = {1500, 7, 1500, 1, 20000, true};
-  int64_t plans = 0, kept = 0, clustered = 0, sliced = 0, cut = 0;
+  int64_t plans = 0, sharded = 0, clustered = 0, sliced = 0, cut = 0;
   for (uint64_t number = 1; number <= networks; number++) {
     ep_case *test = ep_random_net_create(number, &limits, (ep_precision)(number % 3));
     const ep_gpu_traits *gpu = &gpus[number % GPUS];
@@ -312,19 +320,20 @@ START_TEST(everything_has_its_place) {
                             : ep_persistent_plan_shape(&test->program, gpu, &shape,
                                                        (unsigned)drawn(number, key + 6, 4), &plan);
       if (!made) continue;
+      if (s == 0) ck_assert_int_le(ep_persistent_blocks(&plan), gpu->multiprocessors);
       plan_check(test, &plan);
       plans++;
-      kept += plan.keepers.blocks > 0;
+      sharded += plan.shards.blocks > 0;
       clustered += plan.clustered;
       sliced += plan.slices > 1;
       cut += plan.micro_batches > 1;
     }
     ep_case_destroy(test);
   }
-  printf("%lld plans: %lld with keepers, %lld of clusters, %lld sliced, %lld of micro-batches\n",
-         (long long)plans, (long long)kept, (long long)clustered, (long long)sliced,
+  printf("%lld plans: %lld of shards, %lld of clusters, %lld sliced, %lld of micro-batches\n",
+         (long long)plans, (long long)sharded, (long long)clustered, (long long)sliced,
          (long long)cut);
-  ck_assert(kept > 0 && clustered > 0 && sliced > 0 && cut > 0);
+  ck_assert(sharded > 0 && clustered > 0 && sliced > 0 && cut > 0);
 }
 END_TEST
 
