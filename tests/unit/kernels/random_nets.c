@@ -92,7 +92,12 @@ ep_case *ep_random_net_create(uint64_t number, const ep_random_net_limits *limit
   ep_case_add_linear(self, outputs > 1 || !ep_loss_takes_classes(loss) ? outputs : 2, true);
   if (below(&from, 6) == 0) ep_case_add(self, EP_LAYER_TANH);
   self->program.precision = precision;
-  if (loss == EP_LOSS_CROSS_ENTROPY && below(&from, 3) == 0) self->program.label_smoothing = 0.1f;
+  if (loss == EP_LOSS_CROSS_ENTROPY && below(&from, 3) == 0) {
+    self->program.label_smoothing = 0.1f;
+  } else if (loss == EP_LOSS_CROSS_ENTROPY && below(&apart, 3) == 0) {
+    ep_case_add(self, EP_LAYER_LOG_SOFTMAX);
+    self->program.loss = EP_LOSS_NLL;
+  }
   int rows = batch + below(&from, 3 * batch + 1);
   if (rows % batch < NORM_LEAST) rows -= rows % batch;
   ep_case_finish(self, &(ep_case_training){.rows = rows,

@@ -270,8 +270,10 @@ static void stages_write(FILE *out, const ep_program *program, const ep_persiste
 
 char *ep_persistent_codegen(const ep_program *program, const ep_persistent_plan *plan) {
   ep_cuda_codegen codegen;
-  if (!ep_cuda_codegen_begin(&codegen, program)) return NULL;
-  ep_cuda_codegen_dense(&codegen, program);
+  ep_program trained = *program;
+  trained.loss = ep_persistent_loss(program);
+  if (!ep_cuda_codegen_begin(&codegen, &trained)) return NULL;
+  ep_cuda_codegen_dense(&codegen, &trained);
   plan_write(&codegen, plan);
   stages_write(codegen.out, program, plan);
   return ep_cuda_codegen_end(&codegen);

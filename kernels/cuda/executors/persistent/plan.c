@@ -25,6 +25,11 @@ static bool is_core(ep_layer_type type) {
   return type == EP_LAYER_LINEAR || type == EP_LAYER_EMBEDDING || is_norm(type);
 }
 
+/* nll of log_softmax is trained as cross_entropy. */
+static bool is_of_loss(const ep_program *program, int op) {
+  return op + 1 == program->ops_count && ep_persistent_loss(program) != program->loss;
+}
+
 static bool tail_add(ep_persistent_stage *stage, const ep_op *op) {
   const bool is_dropout = op->type == EP_LAYER_DROPOUT;
   if (stage->tails == EP_PERSISTENT_TAILS_MAX || !(is_dropout || ep_activation_is(op->type)))
@@ -47,7 +52,7 @@ bool ep_persistent_stages_make(const ep_program *program, ep_persistent_plan *pl
   for (int i = 0; i < program->ops_count; i++) {
     const ep_op *op = &program->ops[i];
     if (!ep_op_is_in_line(op, i) || op->inputs != 1) return false;
-    if (op->type == EP_LAYER_FLATTEN) continue;
+    if (op->type == EP_LAYER_FLATTEN || is_of_loss(program, i)) continue;
     if (!is_core(op->type)) {
       if (plan->stages_count == 0 || !tail_add(&plan->stages[plan->stages_count - 1], op))
         return false;
@@ -419,7 +424,8 @@ static const ep_calibration_program programs[] = {
 const ep_executor_profile ep_cuda_persistent_profile = {
     .name = "cuda/persistent",
     .capabilities = {EP_CAPABLE_DENSE_LAYERS | EP_CAPABLE_LAYER(LAYER_NORM) |
-                         EP_CAPABLE_LAYER(BATCH_NORM) | EP_CAPABLE_LAYER(DROPOUT),
+                         EP_CAPABLE_LAYER(BATCH_NORM) | EP_CAPABLE_LAYER(DROPOUT) |
+                         EP_CAPABLE_LAYER(LOG_SOFTMAX),
                      EP_CAPABLE_ELEMENT_LOSSES | EP_CAPABLE_CLASS_LOSSES, EP_CAPABLE_OPTIMIZERS},
     .gpu_features = EP_GPU_AMPERE,
     .accepts = accepts,

@@ -138,6 +138,13 @@ static inline bool ep_persistent_is_sharded(const ep_persistent_plan *plan, int 
   return plan->shards.blocks > 0 && ep_persistent_is_embedding(&plan->stages[i]);
 }
 
+/* What the kernel computes of the last stage's value: a log_softmax in front of nll belongs to it.
+ */
+static inline ep_loss_type ep_persistent_loss(const ep_program *program) {
+  const bool normalizes = program->ops[program->ops_count - 1].type == EP_LAYER_LOG_SOFTMAX;
+  return normalizes && program->loss == EP_LOSS_NLL ? EP_LOSS_CROSS_ENTROPY : program->loss;
+}
+
 /* Words that a block of rows has of its weight. */
 static inline int64_t ep_persistent_weight_words(const ep_persistent_plan *plan,
                                                  const ep_persistent_stage *stage) {

@@ -337,8 +337,34 @@ START_TEST(everything_has_its_place) {
 }
 END_TEST
 
+static char *classifier_source(ep_loss_type loss, ep_layer_type last) {
+  ep_case *test = ep_case_create("classifier", 7, loss);
+  ep_case_add_linear(test, 20, true);
+  ep_case_add(test, EP_LAYER_RELU);
+  ep_case_add_linear(test, 5, true);
+  if (last != EP_LAYER_LINEAR) ep_case_add(test, last);
+  ep_case_finish(test, &(ep_case_training){.rows = 90, .batch_size = 30, .steps = 1, .lr = 0.1f});
+  char *source = ep_cuda_persistent_source(&test->program, &gpus[0]);
+  ep_case_destroy(test);
+  return source;
+}
+
+/* PyTorch's two ways to write a classifier are one kernel; no other loss takes a log_softmax. */
+START_TEST(log_softmax_and_nll_are_cross_entropy) {
+  char *one = classifier_source(EP_LOSS_CROSS_ENTROPY, EP_LAYER_LINEAR);
+  char *other = classifier_source(EP_LOSS_NLL, EP_LAYER_LOG_SOFTMAX);
+  ck_assert(one && other);
+  ck_assert_str_eq(one, other);
+  free(other);
+  free(one);
+  ck_assert_ptr_null(classifier_source(EP_LOSS_CROSS_ENTROPY, EP_LAYER_LOG_SOFTMAX));
+  ck_assert_ptr_null(classifier_source(EP_LOSS_NLL, EP_LAYER_SOFTMAX));
+}
+END_TEST
+
 EP_SUITE("kernels/cuda/executors/persistent") {
   TCase *tests = ep_suite_case(suite, "plans");
   tcase_set_timeout(tests, 0); /* as many as asked for */
   tcase_add_test(tests, everything_has_its_place);
+  tcase_add_test(tests, log_softmax_and_nll_are_cross_entropy);
 }
