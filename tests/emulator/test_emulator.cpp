@@ -198,6 +198,20 @@ static void test_speed(const char *name, int blocks, int threads, int steps) {
   check(right, name, text);
 }
 
+/* A starved block comes last, whichever it is. */
+static void test_starved() {
+  constexpr int blocks = 6;
+  bool right = true;
+  for (int starved = 0; starved < blocks; starved++) {
+    int ended = 0, place[blocks] = {};
+    emulator_launch launch = {blocks, 64, 0, 0, (unsigned)starved, 0};
+    launch.starved = starved;
+    right &= runs("a starved block", launch, [&] { kernel_ends(&ended, place); }) &&
+             place[starved] == blocks - 1;
+  }
+  check(right, "a starved block is the last");
+}
+
 /* --- kernels that do not --------------------------------------------------------------------- */
 
 static void test_canaries() {
@@ -238,6 +252,7 @@ int main() {
   test_gather();
   test_cluster();
   test_grid();
+  test_starved();
   test_canaries();
   test_speed("16 x 256, 50 steps", 16, 256, 50);
   test_speed("132 x 512, 1 step", 132, 512, 1);

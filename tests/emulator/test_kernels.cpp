@@ -271,6 +271,11 @@ __global__ void kernel_dereferences(const float *x) {
   if (blockIdx.x == 1 && threadIdx.x == 5) memory[0] = *(const volatile float *)x;
 }
 
+__global__ void kernel_ends(int *ended, int *place) {
+  __syncthreads();
+  if (threadIdx.x == 0) place[blockIdx.x] = (*ended)++;
+}
+
 static __device__ __noinline__ int recursion(volatile int depth) {
   volatile int pad[64];
   pad[depth % 64] = depth;

@@ -29,6 +29,8 @@ void kernel_cluster(float *out, int cluster);
 void kernel_work(int steps, float *out);
 /* A sum over the launch by grid_barrier.cuh. counter: [1], 0; sums: [blocks]; out: [1]. */
 void kernel_grid(unsigned *counter, float *sums, float *out);
+/* In which place each block came to its end. ended: [1], 0; place: [blocks]. */
+void kernel_ends(int *ended, int *place);
 
 /* --- that does not --------------------------------------------------------------------------- */
 
