@@ -55,7 +55,7 @@ static void flush_run(ep_log_flusher *flusher, ep_log_flush *flush) {
   flush->running = false;
   flush->failed = failed;
   flush->due_us = failed ? ep_clock_steady_us() + RETRY_US : 0;
-  bool over = flusher->stopping || (!failed && !flush->again);
+  bool over = failed ? flusher->stopping : !flush->again;
   if (!over) {
     pthread_cond_signal(&flusher->changed);
     return;
