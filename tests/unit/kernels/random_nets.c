@@ -39,6 +39,11 @@ static void tail_add(ep_case *self, source *from, int features, int batch) {
   if (below(from, 4) == 0) ep_case_add_dropout(self, EP_LAYER_DROPOUT, 0.3f);
 }
 
+/* Whether tail_add begins with one: a bias in front of it would be trained by rounding alone. */
+static bool is_batch_norm_next(source from, int batch) {
+  return below(&from, 6) == 0 && batch >= NORM_LEAST;
+}
+
 /* A case that begins with an embedding, behind up to two numbers. What is drawn here is drawn
  * apart, so that what follows is the same without. */
 static ep_case *embedding_create(const char *name, source from, int words, int batch,
@@ -84,7 +89,8 @@ ep_case *ep_random_net_create(uint64_t number, const ep_random_net_limits *limit
                       : ep_case_create(name, inputs, loss);
   for (int l = 0; l < layers - 1; l++) {
     const int features = width(&from, limits->widest);
-    ep_case_add_linear(self, features, below(&from, 5) != 0);
+    const bool bias = below(&from, 5) != 0;
+    ep_case_add_linear(self, features, bias && !is_batch_norm_next(from, batch));
     tail_add(self, &from, features, batch);
     if (below(&from, 8) == 0) tail_add(self, &from, features, batch);
   }
