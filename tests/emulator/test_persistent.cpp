@@ -31,8 +31,7 @@ namespace {
 
 constexpr ep_gpu_traits gpu = {90, 90, 12};
 constexpr uint64_t CLUSTERED_NET = 3008; /* whose groups are a cluster, with a batch_norm */
-constexpr uint64_t SHARDED_NET =
-    1048; /* that begins with an embedding; its last batch is smaller */
+constexpr uint64_t SHARDED_NET = 1048;   /* whose table is sharded */
 
 /* --- the kernel ------------------------------------------------------------------------------ */
 

@@ -299,8 +299,8 @@ static void shared_place(const ep_program *program, ep_persistent_plan *plan) {
   plan->input = take(plan, input * plan->input_buffers);
   take(plan, FRAGMENT);
   if (plan->memory_words < end) take(plan, end - plan->memory_words);
-  const int64_t sharded = shard_place(program, plan);
-  if (plan->memory_words < sharded) take(plan, sharded - plan->memory_words);
+  const int64_t shard = shard_place(program, plan);
+  if (plan->memory_words < shard) take(plan, shard - plan->memory_words);
 }
 
 /* The stage whose forward wait hides other work: the last that sums up slices, or that gathers. */

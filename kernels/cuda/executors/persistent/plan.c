@@ -18,11 +18,8 @@ enum {
 
 /* --- stages ---------------------------------------------------------------------------------- */
 
-static bool is_norm(ep_layer_type type) {
-  return type == EP_LAYER_BATCH_NORM || type == EP_LAYER_LAYER_NORM;
-}
 static bool is_core(ep_layer_type type) {
-  return type == EP_LAYER_LINEAR || type == EP_LAYER_EMBEDDING || is_norm(type);
+  return type == EP_LAYER_LINEAR || type == EP_LAYER_EMBEDDING || ep_persistent_normalizes(type);
 }
 
 /* nll of log_softmax is trained as cross_entropy. */
@@ -43,7 +40,7 @@ static bool tail_add(ep_persistent_stage *stage, const ep_op *op) {
  * hold, and only the first core does. */
 static bool core_fits(const ep_op *op, bool first) {
   return op->in_features <= WIDTH_MAX && op->out_features <= WIDTH_MAX &&
-         (first ? !is_norm(op->type) : op->type != EP_LAYER_EMBEDDING) &&
+         (first ? !ep_persistent_normalizes(op->type) : op->type != EP_LAYER_EMBEDDING) &&
          (op->type != EP_LAYER_BATCH_NORM || op->in.channels == op->in_features);
 }
 

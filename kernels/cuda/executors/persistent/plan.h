@@ -129,8 +129,11 @@ static inline bool ep_persistent_is_linear(const ep_persistent_stage *stage) {
 static inline bool ep_persistent_is_embedding(const ep_persistent_stage *stage) {
   return stage->core->type == EP_LAYER_EMBEDDING;
 }
+static inline bool ep_persistent_normalizes(ep_layer_type type) {
+  return type == EP_LAYER_BATCH_NORM || type == EP_LAYER_LAYER_NORM;
+}
 static inline bool ep_persistent_is_norm(const ep_persistent_stage *stage) {
-  return !ep_persistent_is_linear(stage) && !ep_persistent_is_embedding(stage);
+  return ep_persistent_normalizes(stage->core->type);
 }
 
 /* Whether other blocks have its table. */

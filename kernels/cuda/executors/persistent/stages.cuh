@@ -2,10 +2,9 @@
  * cuda/persistent.
  *
  * A stage S is a core (a linear layer, a norm, an embedding) and its tail: the activations and
- * dropouts behind it. memory[S::VALUE + feature * LINE + row] is what the tail makes,
- * memory[S::GRAD
- * + …] first the tail's derivative, then the gradient by what the core makes; an embedding's lies
- * in lines of rows, GRAD_LINE words each. */
+ * dropouts behind it. memory[S::VALUE + feature * LINE + row] is what the tail makes. At S::GRAD is
+ * first the tail's derivative, then the gradient by what the core makes, in the same order, but an
+ * embedding's: [rows, GRAD_LINE]. */
 #ifndef EP_KERNELS_CUDA_EXECUTORS_PERSISTENT_STAGES_CUH
 #define EP_KERNELS_CUDA_EXECUTORS_PERSISTENT_STAGES_CUH
 

@@ -31,6 +31,8 @@ static ep_log_flusher flusher;
 static ep_event_log *log_held;
 
 static void setup(void) {
+  atomic_store(&syncs_begun, 0);
+  atomic_store(&disk_fails, false);
   scratch_open();
   ck_assert_int_eq(mkdir(scratch_path("jobs"), 0700), 0);
   ck_assert_int_eq(mkdir(scratch_path("jobs/" JOB), 0700), 0);
