@@ -152,6 +152,23 @@ static ep_case *norms_create(void) {
   return self;
 }
 
+/* Whose table is in every block, or shared out. */
+static ep_case *words_create(int64_t words) {
+  ep_case *self = ep_case_create("words", 3, EP_LOSS_MSE);
+  ep_case_add_embedding(self, 1, words, 30);
+  ep_case_add_linear(self, 90, true);
+  ep_case_add(self, EP_LAYER_TANH);
+  ep_case_add_linear(self, 2, true);
+  ep_case_finish(self, &(ep_case_training){.rows = 900, .batch_size = 300, .shuffle = true});
+  return self;
+}
+static ep_case *few_words_create(void) {
+  return words_create(100);
+}
+static ep_case *many_words_create(void) {
+  return words_create(20000);
+}
+
 static ep_case *picture_create(void) {
   const ep_case_window three = {.kernel = {3, 3}}, two = {.kernel = {2, 2}};
   ep_case *self = ep_case_create_image("picture", (ep_shape){1, 12, 12}, EP_LOSS_NLL);
@@ -178,8 +195,9 @@ static ep_case *digits_create(void) {
   return self;
 }
 
-static ep_case *(*const programs[])(void) = {thin_create, middle_create, growing_create,
-                                             half_create, norms_create,  picture_create};
+static ep_case *(*const programs[])(void) = {thin_create,       middle_create, growing_create,
+                                             half_create,       norms_create,  few_words_create,
+                                             many_words_create, picture_create};
 enum { PROGRAMS = sizeof programs / sizeof *programs };
 
 /* --- the test ------------------------------------------------------------------------------ */

@@ -422,7 +422,7 @@ const ep_executor_profile ep_cuda_persistent_profile = {
     .name = "cuda/persistent",
     .capabilities = {EP_CAPABLE_DENSE_LAYERS | EP_CAPABLE_LAYER(LAYER_NORM) |
                          EP_CAPABLE_LAYER(BATCH_NORM) | EP_CAPABLE_LAYER(DROPOUT) |
-                         EP_CAPABLE_LAYER(LOG_SOFTMAX),
+                         EP_CAPABLE_LAYER(EMBEDDING) | EP_CAPABLE_LAYER(LOG_SOFTMAX),
                      EP_CAPABLE_ELEMENT_LOSSES | EP_CAPABLE_CLASS_LOSSES, EP_CAPABLE_OPTIMIZERS},
     .gpu_features = EP_GPU_AMPERE,
     .accepts = accepts,
