@@ -527,6 +527,8 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--from", type=int, default=0, dest="first")
     parser.add_argument("--count", type=int, default=SHARD)
+    parser.add_argument("--only", type=lambda text: [int(index) for index in text.split(",")],
+                        help="indices, in place of --from and --count")
     parser.add_argument("--cores", type=int, default=1, help="of the CPU's measurements")
     parser.add_argument("--device", default="auto", help="of the jobs where there is a GPU")
     parser.add_argument("--executors", action="store_true")
@@ -547,7 +549,8 @@ def main():
         return sample_tables.show(out)
     done = {entry["index"] for entry in out["networks"]}
     rows = [row_of(options.seed, index, options, kind)
-            for index in range(options.first, options.first + options.count) if options.validate or index not in done]
+            for index in options.only or range(options.first, options.first + options.count)
+            if options.validate or index not in done]
     sample = Sample(options, kind, rows)
     try:
         if options.validate:
