@@ -20,6 +20,7 @@ static __device__ int ep_cuda_gradient_of_block(const ep_cuda_gradient *gradient
 /* The gradient of a row's parameter `at`: its slices, added up. */
 static __device__ float ep_cuda_gradient_at(const ep_cuda_gradient &of, int64_t at) {
   float grad = of.gradient[at];
+#pragma unroll 8
   for (int slice = 1; slice < of.slices; slice++) grad += of.gradient[slice * of.stride + at];
   return grad;
 }

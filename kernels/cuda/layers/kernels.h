@@ -116,10 +116,12 @@ static inline int ep_cuda_row_slices(int64_t rows, int64_t each) {
   return slices < most ? (int)slices : most;
 }
 
-/* Those of columns that are summed by a few threads each. */
+/* Those of columns that are summed by a few threads each; more where each would have many rows. */
 static inline int ep_cuda_column_slices(int64_t rows) {
-  const int most = 32, slices = ep_cuda_row_slices(rows, 64);
-  return slices < most ? slices : most;
+  const int usual = 32, most = 128, slices = ep_cuda_row_slices(rows, 64);
+  const int64_t many = rows / 512;
+  if (many > usual) return many < most ? (int)many : most;
+  return slices < usual ? slices : usual;
 }
 
 /* --- activations.cu ------------------------------------------------------------------------ */
@@ -175,11 +177,11 @@ cudaError_t ep_cuda_conv_forward(cudaStream_t stream, const ep_cuda_conv *conv);
 cudaError_t ep_cuda_conv_backward(cudaStream_t stream, const ep_cuda_conv *conv);
 cudaError_t ep_cuda_conv_weights(cudaStream_t stream, const ep_cuda_conv *conv);
 
-/* --- norms.cu ------------------------------------------------------------------------------ */
+/* --- batch_norm.cu, layer_norm.cu ---------------------------------------------------------- */
 
 /* batch_norm and layer_norm. x, y: [rows, out_features]; weight, bias: [channels] (layer_norm:
- * [out_features]) or NULL. saved: mean and 1 / deviation, [2, channels] (layer_norm: [rows, 2]).
- * running: batch_norm's mean and variance [2, channels]. */
+ * [out_features]) or NULL. saved: layer_norm's mean and 1 / deviation, [rows, 2]; of a batch_norm
+ * as its row says. running: batch_norm's mean and variance [2, channels]. */
 typedef struct {
   ep_op op;
   int64_t rows;
@@ -187,12 +189,12 @@ typedef struct {
   const float *x, *weight, *bias;
   float *y, *saved, *running;
   /* Backward. grad: [rows, out_features], by y, becomes that by x. gradient: of the parameters,
-   * [slices, 2, their count], written; NULL when nobody asks. sums: [2, channels], scratch. */
-  float *grad, *gradient, *sums;
+   * [slices, 2, their count], written; NULL when nobody asks. */
+  float *grad, *gradient;
   int slices; /* layer_norm */
 } ep_cuda_norm;
-cudaError_t ep_cuda_norm_forward(cudaStream_t stream, const ep_cuda_norm *norm);
-cudaError_t ep_cuda_norm_backward(cudaStream_t stream, const ep_cuda_norm *norm);
+cudaError_t ep_cuda_layer_norm_forward(cudaStream_t stream, const ep_cuda_norm *norm);
+cudaError_t ep_cuda_layer_norm_backward(cudaStream_t stream, const ep_cuda_norm *norm);
 
 /* --- losses.cu ----------------------------------------------------------------------------- */
 

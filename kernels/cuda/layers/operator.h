@@ -36,6 +36,23 @@ typedef struct {
   const ep_cuda_clock *clock;
 } ep_cuda_call;
 
+/* A norm's. */
+static inline ep_cuda_norm ep_cuda_norm_of(const ep_cuda_call *call) {
+  const ep_cuda_norm norm = {.op = *call->op,
+                             .rows = call->rows,
+                             .training = call->training,
+                             .x = call->x[0],
+                             .weight = call->weight,
+                             .bias = call->bias,
+                             .y = call->y,
+                             .saved = call->saved,
+                             .running = call->running,
+                             .grad = call->grad,
+                             .gradient = call->gradient,
+                             .slices = call->slices};
+  return norm;
+}
+
 /* Queues a pass of the layer. */
 typedef cudaError_t ep_cuda_call_queue(const ep_cuda_call *call);
 

@@ -3,9 +3,15 @@
 #include "kernels/cuda/layers/activation_chains.h"
 #include "kernels/cuda/network/operator.h"
 
-/* Of more rows, each pass has work for the whole device, and what shares blocks by columns has
- * not. */
-enum { TOGETHER_ROWS = 2048 };
+/* What goes back by columns draws each number's mask by itself: of more rows that takes longer than
+ * a pass. It has a block for each slice of 32 columns: of fewer blocks, a pass that fills the
+ * device is faster. */
+enum { DROPS_ROWS = 2048, BLOCKS_LEAST = 64 };
+
+static bool sums_together(const ep_cuda_pass *pass, const ep_op *op) {
+  const int64_t across = (op->out_features + 31) / 32;
+  return pass->rows <= DROPS_ROWS || across * ep_cuda_column_slices(pass->rows) >= BLOCKS_LEAST;
+}
 
 /* Whether layer i is a dropout that goes with the activation before it. */
 static bool drops_with(const ep_cuda_pass *pass, int i) {
@@ -18,7 +24,7 @@ static bool drops_with(const ep_cuda_pass *pass, int i) {
 }
 
 static bool drops_with_back(const ep_cuda_pass *pass, int i) {
-  return pass->rows <= TOGETHER_ROWS && drops_with(pass, i);
+  return pass->rows <= DROPS_ROWS && drops_with(pass, i);
 }
 
 /* Alone, or with the dropout behind it. */
@@ -45,8 +51,8 @@ static ep_status activation_backward(ep_cuda_pass *pass, ep_error *error) {
   const int i = pass->i;
   const bool drops = drops_with_back(pass, i + 1);
   const ep_cuda_layer *under = i > pass->first && call->op->input[0] == i ? layer - 1 : NULL;
-  pass->summed = pass->rows <= TOGETHER_ROWS && under && under->bias_gradient &&
-                 !pass->network->values[i].shared;
+  pass->summed = under && under->bias_gradient && !pass->network->values[i].shared &&
+                 sums_together(pass, call->op);
   if (drops || pass->summed)
     EP_CUDA_TRY(ep_cuda_activation_undo(
                     call->stream, call->op, drops ? layer[1].op : NULL, call->first, call->rows,

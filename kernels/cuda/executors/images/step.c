@@ -223,13 +223,13 @@ static ep_status layer_norm_forward(const pass *p, int i, ep_error *error) {
   const ep_shape shape = images->parts.rows[i].in;
   const ep_cuda_norm norm = layer_norm_of(p, i);
   if (ep_images_norm_is_direct(images, &images->parts.rows[i])) {
-    EP_CUDA_TRY(ep_cuda_norm_forward(stream_of(p), &norm), "a norm");
+    EP_CUDA_TRY(ep_cuda_layer_norm_forward(stream_of(p), &norm), "a norm");
     return EP_OK;
   }
   ep_status status =
       plain_give(p, shape, ep_images_output(images, i - 1), images->layers[i].plain, error);
   if (status != EP_OK) return status;
-  EP_CUDA_TRY(ep_cuda_norm_forward(stream_of(p), &norm), "a norm");
+  EP_CUDA_TRY(ep_cuda_layer_norm_forward(stream_of(p), &norm), "a norm");
   return plain_take(p, shape, images->plain, images->layers[i].output, error);
 }
 
@@ -239,12 +239,12 @@ static ep_status layer_norm_back(const pass *p, int i, ep_error *error) {
   const int grad = images->layers[i].grad;
   const ep_cuda_norm norm = layer_norm_of(p, i);
   if (ep_images_norm_is_direct(images, &images->parts.rows[i])) {
-    EP_CUDA_TRY(ep_cuda_norm_backward(stream_of(p), &norm), "a norm, backward");
+    EP_CUDA_TRY(ep_cuda_layer_norm_backward(stream_of(p), &norm), "a norm, backward");
     return EP_OK;
   }
   ep_status status = plain_give(p, shape, images->grads[grad], images->plain, error);
   if (status != EP_OK) return status;
-  EP_CUDA_TRY(ep_cuda_norm_backward(stream_of(p), &norm), "a norm, backward");
+  EP_CUDA_TRY(ep_cuda_layer_norm_backward(stream_of(p), &norm), "a norm, backward");
   return plain_take(p, shape, images->plain, images->grads[1 - grad], error);
 }
 
