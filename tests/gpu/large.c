@@ -187,21 +187,26 @@ static const struct {
      .smooth = true},
 };
 
-/* Each in TF32, then in bfloat16. */
+/* Each in TF32, then in bfloat16, then in float32. */
+static const ep_precision precisions[] = {EP_PRECISION_TF32, EP_PRECISION_BF16, EP_PRECISION_FP32};
+enum { PRECISIONS = sizeof precisions / sizeof *precisions };
+
 int ep_gpu_large_count(void) {
-  return 2 * (int)(sizeof nets / sizeof *nets);
+  return PRECISIONS * (int)(sizeof nets / sizeof *nets);
 }
 
 ep_case *ep_gpu_large_create(int number) {
-  ep_precision precision = number % 2 == 0 ? EP_PRECISION_TF32 : EP_PRECISION_BF16;
+  const ep_precision precision = precisions[number % PRECISIONS];
   char name[112];
-  snprintf(name, sizeof name, "%s, %s", nets[number / 2].name, ep_precision_name((int)precision));
-  ep_case *self = ep_case_create(name, nets[number / 2].in_features, nets[number / 2].loss);
-  for (int i = 0; nets[number / 2].widths[i]; i++) {
-    if (i > 0) ep_case_add(self, nets[number / 2].smooth ? EP_LAYER_TANH : EP_LAYER_RELU);
-    ep_case_add_linear(self, nets[number / 2].widths[i], nets[number / 2].biases);
+  snprintf(name, sizeof name, "%s, %s", nets[number / PRECISIONS].name,
+           ep_precision_name((int)precision));
+  ep_case *self =
+      ep_case_create(name, nets[number / PRECISIONS].in_features, nets[number / PRECISIONS].loss);
+  for (int i = 0; nets[number / PRECISIONS].widths[i]; i++) {
+    if (i > 0) ep_case_add(self, nets[number / PRECISIONS].smooth ? EP_LAYER_TANH : EP_LAYER_RELU);
+    ep_case_add_linear(self, nets[number / PRECISIONS].widths[i], nets[number / PRECISIONS].biases);
   }
   self->program.precision = precision;
-  ep_case_finish(self, &nets[number / 2].training);
+  ep_case_finish(self, &nets[number / PRECISIONS].training);
   return self;
 }

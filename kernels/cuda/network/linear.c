@@ -43,6 +43,8 @@ static ep_status forward(ep_cuda_pass *pass, ep_error *error) {
   ep_cuda_layer *layer = ep_cuda_pass_layer(pass);
   const ep_cuda_call *call = &pass->call;
   const ep_op *op = layer->op;
+  if (call->training && layer->form != EP_CUDA_OPERAND_PLAIN)
+    return ep_cuda_packed_forward(pass, error);
   if (!layer->thin) {
     ep_cuda_gemm_shape shape = {.rows = call->rows,
                                 .columns = op->out_features,
@@ -99,6 +101,7 @@ static ep_status wide_back(ep_cuda_pass *pass, ep_error *error) {
     EP_CUDA_TRY(ep_cuda_column_sums(call->stream, call->rows, op->out_features, call->grad,
                                     layer->bias_slices, layer->bias_gradient),
                 "a bias's gradient");
+  if (layer->form != EP_CUDA_OPERAND_PLAIN) return ep_cuda_packed_backward(pass, error);
   if (layer->trained)
     status = ep_cuda_network_multiply(network, &layer->weight, &of_weight, searched, error);
   if (status != EP_OK || !call->grad_x[0]) return status;

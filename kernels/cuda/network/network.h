@@ -4,19 +4,27 @@
 #define EP_KERNELS_CUDA_NETWORK_NETWORK_H
 
 #include "kernels/cuda/layers/kernels.h"
+#include "kernels/cuda/layers/operands.h"
 #include "kernels/cuda/runtime/device.h"
 #include "kernels/cuda/runtime/gemm.h"
 #include "kernels/cuda/runtime/memory.h"
 #include "kernels/operators/values.h"
 
-/* Products of one kind of one layer, kept for the shapes that return: a full batch, an epoch's last
- * batch, a chunk of an evaluation and its last. */
-enum { EP_CUDA_PRODUCTS = 4 };
+/* Products of one kind of one layer, kept for the shapes that return: those of a full batch and of
+ * an epoch's last one, of up to EP_CUDA_TERMS each, a chunk of an evaluation and its last. */
+enum { EP_CUDA_TERMS = 3, EP_CUDA_PRODUCTS = 2 * EP_CUDA_TERMS + 2 };
 typedef struct {
   ep_cuda_gemm gemm[EP_CUDA_PRODUCTS];
   bool searched[EP_CUDA_PRODUCTS]; /* by ep_cuda_gemm_search, else by ep_cuda_gemm_init */
   int next;                        /* the one to give up for a new shape */
 } ep_cuda_products;
+
+/* A matrix that was packed for products. */
+typedef struct {
+  void *numbers;
+  void *rest;    /* of EP_CUDA_OPERAND_SPLIT */
+  int64_t pitch; /* from one row to the next */
+} ep_cuda_operand;
 
 typedef struct {
   const ep_op *op;
@@ -38,6 +46,8 @@ typedef struct {
   float *bias_gradient; /* not thin: [bias_slices, out_features] */
   int bias_slices;
   ep_cuda_products forward, backward, weight;
+  ep_cuda_operand_form form; /* of the operands of a training's products */
+  ep_cuda_operand x_operand, weight_operand;
 
   /* conv2d. */
   ep_cuda_tap *taps, *back_taps;
@@ -130,7 +140,10 @@ struct ep_cuda_network {
   ep_cuda_clock *clock;
   ep_cuda_tally *tally;
   ep_cuda_partials *partials;
-  void *workspace; /* cuBLASLt's, NULL when all is thin */
+  void *workspace;              /* cuBLASLt's, NULL when all is thin */
+  ep_cuda_operand grad_operand; /* of the layer at hand */
+  float *padded_out;            /* what its product makes, where rows are to be without gaps */
+  float *ones;                  /* device [2]: a product is added to what is there */
   ep_cuda_ahead ahead;
 
   /* Called while a step is queued: the gradients of all parameters from `first` on are, on the

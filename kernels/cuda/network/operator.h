@@ -58,4 +58,16 @@ bool ep_cuda_network_searches(const ep_cuda_network *network, int64_t rows);
 ep_status ep_cuda_network_multiply(ep_cuda_network *network, ep_cuda_products *products,
                                    const ep_cuda_gemm_shape *shape, bool searched, ep_error *error);
 
+/* The same of `count` products, one after the other, with all algorithms chosen before the first
+ * runs: a search writes over what is there. */
+ep_status ep_cuda_network_multiply_all(ep_cuda_network *network, ep_cuda_products *products,
+                                       const ep_cuda_gemm_shape *shapes, int count, bool searched,
+                                       ep_error *error);
+
+/* --- operands.c ---------------------------------------------------------------------------- */
+
+/* A linear layer's products in training, of packed operands: layer->form is not PLAIN. */
+ep_status ep_cuda_packed_forward(ep_cuda_pass *pass, ep_error *error);
+ep_status ep_cuda_packed_backward(ep_cuda_pass *pass, ep_error *error);
+
 #endif

@@ -3,9 +3,12 @@
 #include "kernels/cuda/executors/executor.h"
 #include "kernels/cuda/executors/general/plan.h"
 #include "kernels/cuda/network/ahead.h"
+#include "kernels/cuda/network/operands.h"
 
 static ep_status create(ep_cuda_network *network, void **out, ep_error *error) {
   *out = network;
+  ep_status status = ep_cuda_operands_enable(network, error);
+  if (status != EP_OK) return status;
   return ep_cuda_ahead_enable(network, network->program->in_features, (int64_t)sizeof(float), true,
                               error);
 }
