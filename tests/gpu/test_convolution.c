@@ -58,6 +58,8 @@ static float costs_ms[ALGORITHMS];
 static size_t library_version = 91900;
 static int broken = NONE; /* an algorithm that does not run */
 static int longer;        /* a plan's text than it was said to be, by so much */
+static unsigned compiled; /* a bit an algorithm: it does not come with cuDNN */
+static unsigned tensor_cores = (1 << ALGORITHMS) - 1; /* likewise: it has them */
 static int last_run = NONE, runs;
 
 static cudnnStatus_t fake_open(cudnnHandle_t *handle) {
@@ -106,6 +108,15 @@ static cudnnStatus_t fake_get(cudnnBackendDescriptor_t it, cudnnBackendAttribute
     ck_assert_int_ge(most, ALGORITHMS);
     for (int i = 0; i < ALGORITHMS; i++) (*((descriptor **)values + i))->algorithm = i;
     *count = ALGORITHMS;
+  } else if (name == CUDNN_ATTR_ENGINECFG_ENGINE) {
+    (*(descriptor **)values)->algorithm = self->algorithm;
+    *count = 1;
+  } else if (name == CUDNN_ATTR_ENGINE_NUMERICAL_NOTE && tensor_cores >> self->algorithm & 1) {
+    *(cudnnBackendNumericalNote_t *)values = CUDNN_NUMERICAL_NOTE_TENSOR_CORE;
+    *count = 1;
+  } else if (name == CUDNN_ATTR_ENGINE_BEHAVIOR_NOTE && compiled >> self->algorithm & 1) {
+    *(cudnnBackendBehaviorNote_t *)values = CUDNN_BEHAVIOR_NOTE_RUNTIME_COMPILATION;
+    *count = 1;
   } else if (name == CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE) {
     *(int64_t *)values = 0;
   } else if (name == CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION) {
@@ -194,6 +205,21 @@ START_TEST(the_fastest_is_found_once) {
 }
 END_TEST
 
+/* Compiling takes some tenths of a second, and what has no tensor cores several times as long. */
+START_TEST(one_is_compiled_where_no_other_has_tensor_cores) {
+  compiled = 1 << 1 | 1 << 2;
+  costs_set(1);
+  ck_assert_int_eq(algorithm_elsewhere(), 0);
+  ck_assert_int_eq(ep_cache_folder_run("rm -f *"), 0);
+  tensor_cores = 1 << 1 | 1 << 2;
+  ck_assert_int_eq(algorithm_elsewhere(), 1);
+  ck_assert_int_eq(ep_cache_folder_run("rm -f *"), 0);
+  tensor_cores = 1 << 2; /* it is tried, and is not the fastest */
+  costs_set(0);
+  ck_assert_int_eq(algorithm_elsewhere(), 0);
+}
+END_TEST
+
 START_TEST(another_process_takes_what_was_found) {
   costs_set(1);
   ck_assert_int_eq(algorithm_elsewhere(), 1);
@@ -267,6 +293,7 @@ EP_SUITE("cuda/convolution") {
   TCase *cases = ep_suite_case(suite, "kept algorithms");
   tcase_add_checked_fixture(cases, ep_cache_folder_make, ep_cache_folder_remove);
   tcase_add_test(cases, the_fastest_is_found_once);
+  tcase_add_test(cases, one_is_compiled_where_no_other_has_tensor_cores);
   tcase_add_test(cases, another_process_takes_what_was_found);
   tcase_add_test(cases, another_library_device_or_shape_is_another_question);
   tcase_add_test(cases, a_damaged_file_is_ignored_and_replaced);

@@ -11,8 +11,9 @@ bool ep_convolutions_exist(void) {
   return ep_cudnn() != NULL;
 }
 
-/* One more costs some 10 ms where its kernel is not loaded yet; the best is among the first. */
-enum { TRIES = 8, TIMES = 3 };
+/* One more costs some 10 ms where its kernel is not loaded yet, and some tenths of a second where
+ * it is compiled; the best is among the first. */
+enum { TRIES = 8, COMPILED_TRIES = 3, TIMES = 3 };
 
 /* --- the state of the library --------------------------------------------------------------- */
 
@@ -70,6 +71,7 @@ typedef struct {
   cudnnBackendDescriptor_t pack;
   cudaEvent_t events[2];
   float best_ms;
+  bool best_has_tensor_cores;
 } contest;
 
 /* Milliseconds, the least of a few; negative when it does not work. */
@@ -93,7 +95,8 @@ static ep_status plan_time(const contest *c, cudnnBackendDescriptor_t plan, floa
 
 /* Leaves the candidate's plan in *best when it is the fastest so far. */
 static ep_status candidate_try(contest *c, cudnnBackendDescriptor_t candidate,
-                               cudnnBackendDescriptor_t *best, ep_error *error) {
+                               bool has_tensor_cores, cudnnBackendDescriptor_t *best,
+                               ep_error *error) {
   cudnnBackendDescriptor_t plan;
   float ms;
   if (!ep_plan_make(c->handle, candidate, &plan)) return EP_OK;
@@ -103,6 +106,7 @@ static ep_status candidate_try(contest *c, cudnnBackendDescriptor_t candidate,
     *best = plan;
     plan = slower;
     c->best_ms = ms;
+    c->best_has_tensor_cores = has_tensor_cores;
   }
   ep_cudnn_destroy(plan);
   return status;
@@ -110,22 +114,27 @@ static ep_status candidate_try(contest *c, cudnnBackendDescriptor_t candidate,
 
 static ep_status fastest_find(contest *c, const ep_plan_list *all, bool ready,
                               cudnnBackendDescriptor_t *best, ep_error *error) {
+  const int most = ready || !*best ? TRIES : COMPILED_TRIES;
   ep_status status = EP_OK;
   int tries = 0;
-  for (int64_t i = 0; status == EP_OK && i < all->count && tries < TRIES; i++) {
-    if (!ep_plan_suits(all->rows[i], ready)) continue;
-    status = candidate_try(c, all->rows[i], best, error);
+  for (int64_t i = 0; status == EP_OK && i < all->count && tries < most; i++) {
+    const ep_plan_kind kind = ep_plan_kind_of(all->rows[i]);
+    if (!kind.suits || kind.ready != ready) continue;
+    status = candidate_try(c, all->rows[i], kind.has_tensor_cores, best, error);
     if (*best) tries++;
   }
   return status;
 }
 
-/* First among what is ready, then among what is compiled. *best: NULL when none of them works. */
+/* First among what is ready, then among what is compiled, until there is one with tensor cores:
+ * others may take five times as long. *best: NULL when none of them works. */
 static ep_status contest_run(contest *c, const ep_plans *plans, cudnnBackendDescriptor_t *best,
                              ep_error *error) {
   ep_status status = EP_OK;
-  for (int i = 0; i < 2 * EP_PLANS_LISTS && status == EP_OK && !*best; i++)
+  for (int i = 0; i < 2 * EP_PLANS_LISTS && status == EP_OK; i++) {
+    if (*best && c->best_has_tensor_cores) break;
     status = fastest_find(c, &plans->lists[i % EP_PLANS_LISTS], i < EP_PLANS_LISTS, best, error);
+  }
   return status;
 }
 
@@ -222,7 +231,7 @@ static ep_cache_key key_of(const ep_backend *backend, const ep_convolution_shape
                              shape->dilation[0],
                              shape->dilation[1]};
   ep_cache_key key = ep_cache_key_start();
-  ep_cache_key_add(&key, "cuDNN");
+  ep_cache_key_add(&key, "cuDNN 2"); /* 1: others without tensor cores were kept */
   ep_cache_key_add(&key, backend->name);
   for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
     ep_cache_key_add_number(&key, numbers[i]);

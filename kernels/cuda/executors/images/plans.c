@@ -170,17 +170,20 @@ static ep_status candidates_list(ep_plans *d, cudnnBackendDescriptor_t graph,
 }
 
 /* Whether a candidate sums in one order and in float32, and takes the operands as they are. */
-static bool is_exact(const ep_cudnn_calls *calls, cudnnBackendDescriptor_t engine) {
+static bool is_exact(const ep_cudnn_calls *calls, cudnnBackendDescriptor_t engine,
+                     bool *has_tensor_cores) {
   cudnnBackendNumericalNote_t notes[CUDNN_NUMERICAL_NOTE_TYPE_COUNT];
   int64_t count = 0;
   if (calls->get(engine, CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE,
                  CUDNN_NUMERICAL_NOTE_TYPE_COUNT, &count, notes) != CUDNN_STATUS_SUCCESS ||
       count > CUDNN_NUMERICAL_NOTE_TYPE_COUNT) /* a later library knows more of them */
     return false;
-  for (int64_t i = 0; i < count; i++)
-    if (notes[i] != CUDNN_NUMERICAL_NOTE_STRICT_NAN_PROP &&
-        notes[i] != CUDNN_NUMERICAL_NOTE_TENSOR_CORE)
+  for (int64_t i = 0; i < count; i++) {
+    if (notes[i] == CUDNN_NUMERICAL_NOTE_TENSOR_CORE)
+      *has_tensor_cores = true;
+    else if (notes[i] != CUDNN_NUMERICAL_NOTE_STRICT_NAN_PROP)
       return false;
+  }
   return true;
 }
 
@@ -197,16 +200,19 @@ static bool is_ready(const ep_cudnn_calls *calls, cudnnBackendDescriptor_t engin
   return true;
 }
 
-bool ep_plan_suits(cudnnBackendDescriptor_t candidate, bool ready) {
+ep_plan_kind ep_plan_kind_of(cudnnBackendDescriptor_t candidate) {
   const ep_cudnn_calls *calls = ep_cudnn();
   cudnnBackendDescriptor_t engine = NULL;
   int64_t count;
-  bool good = calls->create(CUDNN_BACKEND_ENGINE_DESCRIPTOR, &engine) == CUDNN_STATUS_SUCCESS &&
-              calls->get(candidate, CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1,
-                         &count, &engine) == CUDNN_STATUS_SUCCESS &&
-              is_exact(calls, engine) && is_ready(calls, engine) == ready;
+  ep_plan_kind kind = {0};
+  if (calls->create(CUDNN_BACKEND_ENGINE_DESCRIPTOR, &engine) == CUDNN_STATUS_SUCCESS &&
+      calls->get(candidate, CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &count,
+                 &engine) == CUDNN_STATUS_SUCCESS) {
+    kind.suits = is_exact(calls, engine, &kind.has_tensor_cores);
+    kind.ready = is_ready(calls, engine);
+  }
   ep_cudnn_destroy(engine);
-  return good;
+  return kind;
 }
 
 /* A plan of what it is made from, an attribute. */

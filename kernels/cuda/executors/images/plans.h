@@ -32,9 +32,12 @@ ep_status ep_plans_init(cudnnHandle_t handle, const ep_convolution_shape *shape,
                         ep_error *error);
 void ep_plans_deinit(ep_plans *plans);
 
-/* Whether a candidate gives the same bits every time, and comes with the library (`ready`) or is
- * compiled first. */
-bool ep_plan_suits(cudnnBackendDescriptor_t candidate, bool ready);
+typedef struct {
+  bool suits; /* it gives the same bits every time */
+  bool ready; /* it comes with the library; else it is compiled first */
+  bool has_tensor_cores;
+} ep_plan_kind;
+ep_plan_kind ep_plan_kind_of(cudnnBackendDescriptor_t candidate);
 
 /* The candidate as something to run, which the caller destroys; false when it does not do, here or
  * at all. */

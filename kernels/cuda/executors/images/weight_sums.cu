@@ -207,9 +207,9 @@ template <typename T> static dim3 tiles_of(const ep_images_weight_sums *of) {
 }
 
 /* As many as keep most of the device busy till the end; each costs a writing of the sums, and has
- * some tiles of pixels. */
+ * some tiles of pixels. Of few tiles, one round of blocks. */
 int ep_images_weight_slices(const ep_images_weight_sums *of, int multiprocessors) {
-  const int least = 4, most = 160;
+  const int least = 4;
   const double written = 0.06; /* of the time, for each slice */
   int64_t tiles = 1, room = 1;
   with_tiling(of, [&](auto tiling) {
@@ -218,6 +218,7 @@ int ep_images_weight_slices(const ep_images_weight_sums *of, int multiprocessors
     tiles = (int64_t)grid.x * grid.y;
     room = (int64_t)multiprocessors * T::BLOCKS;
   });
+  const int64_t most = room / tiles > 160 ? room / tiles : 160;
   int64_t deep = of->rows * of->out.height * of->out.width / (DEPTH * least);
   if (deep > most) deep = most;
   if (tiles * deep <= room) return deep < 1 ? 1 : (int)deep;

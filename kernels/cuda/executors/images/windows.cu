@@ -174,6 +174,43 @@ static __global__ void __launch_bounds__(EP_IMAGES_THREADS)
   }
 }
 
+/* Windows that lie side by side: a thread an output, which gives to all of its window; the last of
+ * a line, and of a column, clears what lies behind. */
+template <typename T>
+static __global__ void __launch_bounds__(EP_IMAGES_THREADS)
+    back_apart(pool p, uint32_t count, const T *grad, const uint8_t *places, T *grad_x) {
+  constexpr int N = PACK<T>;
+  const int64_t channel = channel_of<N>();
+  if (channel >= p.pitch) return;
+  const bool greatest = p.type == EP_LAYER_MAX_POOL2D;
+  const int height = p.down.kernel, width = p.right.kernel;
+  const float share = 1 / (float)(height * width);
+  for (uint32_t at = blockIdx.x * blockDim.y + threadIdx.y; at < count;
+       at += gridDim.x * blockDim.y) {
+    const position out = position_of(at, p.down.out, p.right.out);
+    const int top = out.down * height, left = out.right * width;
+    const int lines = out.down + 1 < p.down.out ? height : p.down.in - top;
+    const int across = out.right + 1 < p.right.out ? width : p.right.in - left;
+    float value[N];
+    pack<uint8_t, N> bytes = {};
+    fetch(grad + (int64_t)at * p.pitch + channel, value);
+    if (greatest) bytes = load<uint8_t, N>(places + (int64_t)at * p.pitch + channel);
+#pragma unroll
+    for (int i = 0; i < N; i++)
+      if (!greatest) value[i] *= share;
+    T *to = grad_x + ((out.row * p.down.in + top) * p.right.in + left) * p.pitch + channel;
+    for (int j = 0; j < lines; j++, to += p.right.in * p.pitch)
+      for (int k = 0; k < across; k++) {
+        const bool within = j < height && k < width;
+        float of[N];
+#pragma unroll
+        for (int i = 0; i < N; i++)
+          of[i] = within && (!greatest || bytes.of[i] == j * width + k) ? value[i] : 0;
+        store<N>(to + k * p.pitch, of);
+      }
+  }
+}
+
 /* A mean of many pixels: a block an output, lines of threads its pixels. */
 template <typename T>
 static __global__ void __launch_bounds__(EP_IMAGES_THREADS) means(pool p, const T *x, T *y) {
@@ -254,12 +291,22 @@ cudaError_t ep_images_pool_forward(cudaStream_t stream, bool half, const ep_op *
   return cudaGetLastError();
 }
 
+static bool is_apart(const side &s) {
+  return !s.adaptive && s.stride == s.kernel && s.padding == 0 && s.dilation == 1;
+}
+
 cudaError_t ep_images_pool_back(cudaStream_t stream, bool half, const ep_op *op, int64_t rows,
                                 const void *grad, const uint8_t *places, void *grad_x) {
   const pool p = pool_of(half, op, rows);
   const int64_t packs = p.pitch / ep_images_pack(half), count = p.rows * p.down.in * p.right.in;
+  const int64_t outputs = p.rows * p.down.out * p.right.out;
   with_numbers(half, [&](auto number) {
     typedef decltype(number) T;
+    if (is_apart(p.down) && is_apart(p.right)) {
+      back_apart<<<blocks_of(packs, outputs, 1), threads_of(packs), 0, stream>>>(
+          p, (uint32_t)outputs, (const T *)grad, places, (T *)grad_x);
+      return;
+    }
     back<<<blocks_of(packs, count, 1), threads_of(packs), 0, stream>>>(
         p, (uint32_t)count, (const T *)grad, places, (T *)grad_x);
   });
