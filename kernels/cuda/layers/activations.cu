@@ -26,6 +26,7 @@ static unsigned int pointwise_blocks(int64_t quads, int64_t count) {
 /* The first `quads` fours, then what is left of `count`. */
 static __global__ void pointwise_forward(ep_op op, int64_t quads, int64_t count, const float *x,
                                          float *y) {
+  ep_cuda_follow();
   const int64_t threads = (int64_t)gridDim.x * THREADS;
   const int64_t thread = (int64_t)blockIdx.x * THREADS + threadIdx.x;
   for (int64_t quad = thread; quad < quads; quad += threads) {
@@ -39,6 +40,7 @@ static __global__ void pointwise_forward(ep_op op, int64_t quads, int64_t count,
 
 static __global__ void pointwise_backward(ep_op op, int64_t quads, int64_t count, const float *x,
                                           const float *y, float *grad) {
+  ep_cuda_follow();
   const int64_t threads = (int64_t)gridDim.x * THREADS;
   const int64_t thread = (int64_t)blockIdx.x * THREADS + threadIdx.x;
   for (int64_t quad = thread; quad < quads; quad += threads) {
@@ -58,6 +60,7 @@ static __global__ void pointwise_backward(ep_op op, int64_t quads, int64_t count
 static __global__ void pointwise_drop(ep_op op, ep_op dropout, int64_t first, int64_t count,
                                       uint64_t seed, const ep_cuda_clock *clock, const float *x,
                                       float *y, float *z) {
+  ep_cuda_follow();
   const int64_t step = clock->epoch * clock->steps_per_epoch + clock->batch;
   const int64_t quads = (first + count + QUAD - 1) / QUAD;
   const float scale = ep_dropout_scale(dropout.p);
@@ -80,6 +83,7 @@ template <bool drops>
 static __global__ void columns_undo(ep_op op, ep_op dropout, int64_t first, int64_t rows,
                                     uint64_t seed, const ep_cuda_clock *clock, const float *x,
                                     const float *y, float *grad, float *sums) {
+  ep_cuda_follow();
   __shared__ float of_line[LINES][WARP];
   const int64_t columns = op.out_features, column = (int64_t)blockIdx.x * WARP + threadIdx.x;
   const int64_t step = drops ? clock->current : 0;
@@ -133,6 +137,7 @@ static __device__ float block_sum_for_all(float value) {
 
 static __global__ void softmax_forward(bool logarithm, int64_t rows, int64_t columns,
                                        const float *x, float *y) {
+  ep_cuda_follow();
   for (int64_t row = blockIdx.x; row < rows; row += gridDim.x) {
     const float *from = x + row * columns;
     float *to = y + row * columns;
@@ -150,6 +155,7 @@ static __global__ void softmax_forward(bool logarithm, int64_t rows, int64_t col
 /* softmax: grad_x = y (grad - sum(grad y)); log_softmax: grad_x = grad - e^y sum(grad). */
 static __global__ void softmax_backward(bool logarithm, int64_t rows, int64_t columns,
                                         const float *y, float *grad) {
+  ep_cuda_follow();
   for (int64_t row = blockIdx.x; row < rows; row += gridDim.x) {
     const float *of = y + row * columns;
     float *g = grad + row * columns;
@@ -177,11 +183,11 @@ cudaError_t ep_cuda_activation_forward(cudaStream_t stream, const ep_op *op, int
   int64_t columns = op->out_features, count = rows * columns;
   const int64_t quads = quads_of(count, x, y, y);
   if (is_pointwise(op->type))
-    pointwise_forward<<<pointwise_blocks(quads, count), THREADS, 0, stream>>>(*op, quads, count, x,
-                                                                              y);
+    ep_cuda_queue(stream, pointwise_blocks(quads, count), THREADS, 0, pointwise_forward, *op, quads,
+                  count, x, y);
   else
-    softmax_forward<<<ep_cuda_blocks(rows, 1), row_threads(columns), 0, stream>>>(
-        op->type == EP_LAYER_LOG_SOFTMAX, rows, columns, x, y);
+    ep_cuda_queue(stream, ep_cuda_blocks(rows, 1), row_threads(columns), 0, softmax_forward,
+                  op->type == EP_LAYER_LOG_SOFTMAX, rows, columns, x, y);
   return cudaGetLastError();
 }
 
@@ -191,11 +197,11 @@ cudaError_t ep_cuda_activation_backward(cudaStream_t stream, const ep_op *op, in
   const float *asked = ep_activation_knows_by_output(op->type) ? y : x; /* one is read */
   const int64_t quads = quads_of(count, asked, grad, grad);
   if (is_pointwise(op->type))
-    pointwise_backward<<<pointwise_blocks(quads, count), THREADS, 0, stream>>>(*op, quads, count,
-                                                                               asked, asked, grad);
+    ep_cuda_queue(stream, pointwise_blocks(quads, count), THREADS, 0, pointwise_backward, *op,
+                  quads, count, asked, asked, grad);
   else
-    softmax_backward<<<ep_cuda_blocks(rows, 1), row_threads(columns), 0, stream>>>(
-        op->type == EP_LAYER_LOG_SOFTMAX, rows, columns, y, grad);
+    ep_cuda_queue(stream, ep_cuda_blocks(rows, 1), row_threads(columns), 0, softmax_backward,
+                  op->type == EP_LAYER_LOG_SOFTMAX, rows, columns, y, grad);
   return cudaGetLastError();
 }
 
@@ -216,8 +222,8 @@ cudaError_t ep_cuda_activation_drop(cudaStream_t stream, const ep_op *op, const 
                                     const ep_cuda_clock *clock, const float *x, float *y,
                                     float *z) {
   const int64_t columns = op->out_features, count = rows * columns;
-  pointwise_drop<<<ep_cuda_blocks(count + QUAD, THREADS * QUAD), THREADS, 0, stream>>>(
-      *op, *dropout, first * columns, count, seed, clock, x, y, z);
+  ep_cuda_queue(stream, ep_cuda_blocks(count + QUAD, THREADS * QUAD), THREADS, 0, pointwise_drop,
+                *op, *dropout, first * columns, count, seed, clock, x, y, z);
   return cudaGetLastError();
 }
 
@@ -227,16 +233,17 @@ cudaError_t ep_cuda_activation_undo(cudaStream_t stream, const ep_op *op, const 
                                     float *grad, int slices, float *sums) {
   const dim3 grid(ep_cuda_blocks(op->out_features, WARP), (unsigned int)slices), block(WARP, LINES);
   if (dropout)
-    columns_undo<true>
-        <<<grid, block, 0, stream>>>(*op, *dropout, first, rows, seed, clock, x, y, grad, sums);
+    ep_cuda_queue(stream, grid, block, 0, columns_undo<true>, *op, *dropout, first, rows, seed,
+                  clock, x, y, grad, sums);
   else
-    columns_undo<false>
-        <<<grid, block, 0, stream>>>(*op, *op, first, rows, seed, clock, x, y, grad, sums);
+    ep_cuda_queue(stream, grid, block, 0, columns_undo<false>, *op, *op, first, rows, seed, clock,
+                  x, y, grad, sums);
   return cudaGetLastError();
 }
 
 static __global__ void add(int64_t quads, int64_t count, const float *a, const float *b,
                            float *sum) {
+  ep_cuda_follow();
   const int64_t threads = (int64_t)gridDim.x * THREADS;
   const int64_t thread = (int64_t)blockIdx.x * THREADS + threadIdx.x;
   for (int64_t quad = thread; quad < quads; quad += threads) {
@@ -250,6 +257,6 @@ static __global__ void add(int64_t quads, int64_t count, const float *a, const f
 cudaError_t ep_cuda_add(cudaStream_t stream, int64_t count, const float *a, const float *b,
                         float *sum) {
   const int64_t quads = quads_of(count, a, b, sum);
-  add<<<pointwise_blocks(quads, count), THREADS, 0, stream>>>(quads, count, a, b, sum);
+  ep_cuda_queue(stream, pointwise_blocks(quads, count), THREADS, 0, add, quads, count, a, b, sum);
   return cudaGetLastError();
 }

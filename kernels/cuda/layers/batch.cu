@@ -145,6 +145,7 @@ template <typename T>
 static __global__ void __launch_bounds__(PIXEL_THREADS)
     take(ep_cuda_batch batch, int64_t rows, const ep_cuda_clock *clock, int each, int group,
          bool augments, manner how, T *out, int64_t pitch) {
+  ep_cuda_follow();
   const int64_t blocks = gridDim.x;
   for (int64_t first = (int64_t)blockIdx.x * each; first < rows; first += blocks * each)
     rows_take(batch, first, first + each < rows ? first + each : rows, clock, group, augments, how,
@@ -170,8 +171,8 @@ static void launch(cudaStream_t stream, const ep_cuda_batch *batch, int64_t rows
   while (each < ROWS && rows > each * BLOCKS_ENOUGH) each *= 2;
   dim3 blocks(ep_cuda_blocks(rows, each));
   while ((blocks.y + 1) * blocks.x <= BLOCKS_FEW && blocks.y * group < wanted) blocks.y++;
-  take<<<blocks, threads, 0, stream>>>(*batch, rows, clock, (int)each, group, clock && differs, how,
-                                       out, pitch);
+  ep_cuda_queue(stream, blocks, threads, 0, take<T>, *batch, rows, clock, (int)each, group,
+                clock && differs, how, out, pitch);
 }
 
 cudaError_t ep_cuda_batch_take(cudaStream_t stream, const ep_cuda_batch *batch, int64_t rows,

@@ -13,25 +13,29 @@ enum {
 
 /* --- who has what -------------------------------------------------------------------------- */
 
-/* Of vectors [rows, channels] a block has a tile of up to 32 channels, of which a warp has as many
- * rows at once as fit into its lanes; of images [rows, channels, pixels] it has one channel. */
+/* Of vectors [rows, channels] a block has a tile of channels, of which a warp has as many rows at
+ * once as fit into its lanes; of images [rows, channels, pixels] it has one channel. */
 static __host__ __device__ inline bool has_pixels(const ep_op &op) {
   return op.in.height * op.in.width > 1;
 }
-static __host__ __device__ inline int across_of(const ep_op &op) {
-  const int channels = op.in.channels < WARP ? (int)op.in.channels : WARP;
-  return has_pixels(op) ? 1 : channels;
+
+/* Channels of a tile: of few rows as many as memory gives at once, so that there are more blocks.
+ */
+static __host__ __device__ inline int across_of(const ep_op &op, int64_t rows) {
+  const int64_t few_rows = 4096, most = rows < few_rows ? 8 : WARP;
+  if (has_pixels(op)) return 1;
+  return (int)(op.in.channels < most ? op.in.channels : most);
 }
-static int64_t tiles_of(const ep_op &op) {
-  return (op.in.channels + across_of(op) - 1) / across_of(op);
+static int64_t tiles_of(const ep_op &op, int64_t rows) {
+  return (op.in.channels + across_of(op, rows) - 1) / across_of(op, rows);
 }
 
 /* Slices of the rows in which a thread has `each` numbers or more, for `blocks` blocks at most. */
 static int64_t slices_of(const ep_op &op, int64_t rows, int64_t each, int64_t blocks) {
-  const int64_t numbers = rows * op.in.height * op.in.width;
-  const int64_t at_once = LINES * (WARP / across_of(op)) * each;
+  const int64_t numbers = rows * op.in.height * op.in.width, tiles = tiles_of(op, rows);
+  const int64_t at_once = LINES * (WARP / across_of(op, rows)) * each;
   int64_t slices = (numbers + at_once - 1) / at_once;
-  if (slices > blocks / tiles_of(op)) slices = blocks / tiles_of(op);
+  if (slices > blocks / tiles) slices = blocks / tiles;
   if (slices > rows) slices = rows;
   return slices < 1 ? 1 : slices;
 }
@@ -50,8 +54,8 @@ struct share {
   int64_t channel;
   bool exists;
 
-  __device__ explicit share(const ep_op &op)
-      : across(across_of(op)), down(WARP / across), lane(threadIdx.x % WARP),
+  __device__ share(const ep_op &op, int64_t rows)
+      : across(across_of(op, rows)), down(WARP / across), lane(threadIdx.x % WARP),
         line(threadIdx.x / WARP), channel((int64_t)blockIdx.x * across + lane % across),
         exists(lane < across * down && channel < op.in.channels) {}
 
@@ -94,11 +98,11 @@ struct scratch {
   double2 *sums;
 
   __device__ explicit scratch(const ep_cuda_norm &norm) {
-    const int64_t channels = norm.op.in.channels, tiles = gridDim.x;
+    const int64_t channels = norm.op.in.channels;
     figures = norm.saved;
     taken_off = norm.saved + 2 * channels;
     done = (unsigned *)(norm.saved + 4 * channels);
-    sums = (double2 *)(norm.saved + (4 * channels + tiles + 3) / 4 * 4);
+    sums = (double2 *)(norm.saved + (5 * channels + 3) / 4 * 4);
   }
 };
 
@@ -168,7 +172,8 @@ static __device__ void running_move(const ep_cuda_norm &norm, int64_t channel, f
 /* The batch's mean and 1 / deviation of each channel into the figures, and into the running ones.
  */
 static __global__ void __launch_bounds__(THREADS) statistics(ep_cuda_norm norm) {
-  const share mine(norm.op);
+  ep_cuda_follow();
+  const share mine(norm.op, norm.rows);
   const scratch at(norm);
   const int64_t channels = norm.op.in.channels, pixels = norm.op.in.height * norm.op.in.width;
   const double about = mine.exists ? (double)norm.x[mine.channel * pixels] : 0;
@@ -188,7 +193,8 @@ static __global__ void __launch_bounds__(THREADS) statistics(ep_cuda_norm norm) 
 
 /* Evaluation: by the running figures. */
 static __global__ void __launch_bounds__(THREADS) forward(ep_cuda_norm norm) {
-  const share mine(norm.op);
+  ep_cuda_follow();
+  const share mine(norm.op, norm.rows);
   const int64_t channels = norm.op.in.channels, c = mine.channel;
   if (!mine.exists) return;
   const float *figures = norm.training ? norm.saved : norm.running;
@@ -206,7 +212,8 @@ static __global__ void __launch_bounds__(THREADS) forward(ep_cuda_norm norm) {
 /* The sums of grad and of grad times the normalized number: the parameters' gradient, and, over
  * their count, what is taken off each number's. */
 static __global__ void __launch_bounds__(THREADS) sums(ep_cuda_norm norm) {
-  const share mine(norm.op);
+  ep_cuda_follow();
+  const share mine(norm.op, norm.rows);
   const scratch at(norm);
   const int64_t channels = norm.op.in.channels, c = mine.channel;
   const float mean = mine.exists ? at.figures[c] : 0;
@@ -227,7 +234,8 @@ static __global__ void __launch_bounds__(THREADS) sums(ep_cuda_norm norm) {
 }
 
 static __global__ void __launch_bounds__(THREADS) backward(ep_cuda_norm norm) {
-  const share mine(norm.op);
+  ep_cuda_follow();
+  const share mine(norm.op, norm.rows);
   const scratch at(norm);
   const int64_t channels = norm.op.in.channels, c = mine.channel;
   if (!mine.exists) return;
@@ -256,6 +264,7 @@ static __device__ double column_sum(double value) {
 
 /* Training: statistics and outputs in one. */
 static __global__ void __launch_bounds__(COLUMN_LINES *WARP) columns_forward(ep_cuda_norm norm) {
+  ep_cuda_follow();
   const int64_t channels = norm.op.in.channels;
   const int64_t channel = (int64_t)blockIdx.x * WARP + threadIdx.x;
   const bool exists = channel < channels;
@@ -290,6 +299,7 @@ static __global__ void __launch_bounds__(COLUMN_LINES *WARP) columns_forward(ep_
 
 /* Both sums, and the gradient by the input. */
 static __global__ void __launch_bounds__(COLUMN_LINES *WARP) columns_backward(ep_cuda_norm norm) {
+  ep_cuda_follow();
   const int64_t channels = norm.op.in.channels;
   const int64_t channel = (int64_t)blockIdx.x * WARP + threadIdx.x;
   const bool exists = channel < channels;
@@ -328,50 +338,55 @@ static bool has_columns(const ep_cuda_norm &norm) {
          norm.op.in.channels >= channels_least;
 }
 
+static unsigned int column_blocks(const ep_cuda_norm &norm) {
+  return ep_cuda_blocks(norm.op.in.channels, WARP);
+}
+
 /* --- launches ------------------------------------------------------------------------------ */
 
 static dim3 sum_blocks(const ep_cuda_norm &norm) {
-  return dim3((unsigned int)tiles_of(norm.op), (unsigned int)sum_slices_of(norm.op, norm.rows));
+  return dim3((unsigned int)tiles_of(norm.op, norm.rows),
+              (unsigned int)sum_slices_of(norm.op, norm.rows));
 }
 /* Of those that have no sums to leave. */
 static dim3 blocks_of(const ep_cuda_norm &norm) {
   const int64_t each = 4, enough = 4096;
-  return dim3((unsigned int)tiles_of(norm.op),
+  return dim3((unsigned int)tiles_of(norm.op, norm.rows),
               (unsigned int)slices_of(norm.op, norm.rows, each, enough));
 }
 
 static cudaError_t forward_run(const ep_cuda_call *call) {
   const ep_cuda_norm norm = ep_cuda_norm_of(call);
   if (has_columns(norm)) {
-    columns_forward<<<(unsigned int)tiles_of(norm.op), dim3(WARP, COLUMN_LINES), 0, call->stream>>>(
-        norm);
+    ep_cuda_queue(call->stream, column_blocks(norm), dim3(WARP, COLUMN_LINES), 0, columns_forward,
+                  norm);
     return cudaGetLastError();
   }
-  if (norm.training) statistics<<<sum_blocks(norm), THREADS, 0, call->stream>>>(norm);
+  if (norm.training) ep_cuda_queue(call->stream, sum_blocks(norm), THREADS, 0, statistics, norm);
   const cudaError_t code = cudaGetLastError();
   if (code != cudaSuccess) return code;
-  forward<<<blocks_of(norm), THREADS, 0, call->stream>>>(norm);
+  ep_cuda_queue(call->stream, blocks_of(norm), THREADS, 0, forward, norm);
   return cudaGetLastError();
 }
 
 static cudaError_t backward_run(const ep_cuda_call *call) {
   const ep_cuda_norm norm = ep_cuda_norm_of(call);
   if (has_columns(norm)) {
-    columns_backward<<<(unsigned int)tiles_of(norm.op), dim3(WARP, COLUMN_LINES), 0,
-                       call->stream>>>(norm);
+    ep_cuda_queue(call->stream, column_blocks(norm), dim3(WARP, COLUMN_LINES), 0, columns_backward,
+                  norm);
     return cudaGetLastError();
   }
-  sums<<<sum_blocks(norm), THREADS, 0, call->stream>>>(norm);
+  ep_cuda_queue(call->stream, sum_blocks(norm), THREADS, 0, sums, norm);
   const cudaError_t code = cudaGetLastError();
   if (code != cudaSuccess) return code;
-  backward<<<blocks_of(norm), THREADS, 0, call->stream>>>(norm);
+  ep_cuda_queue(call->stream, blocks_of(norm), THREADS, 0, backward, norm);
   return cudaGetLastError();
 }
 
 /* As `scratch` has it. */
 static int64_t saved(const ep_op *op, int64_t rows, int64_t batch) {
   (void)rows;
-  const int64_t channels = op->in.channels, before = 4 * channels + tiles_of(*op) + 3;
+  const int64_t channels = op->in.channels, before = 5 * channels + 3;
   const int64_t words_of_sums = 4; /* two doubles */
   return before + words_of_sums * channels * (batch > 0 ? sum_slices_of(*op, batch) : 0);
 }

@@ -14,6 +14,7 @@ static __device__ int64_t step_of(const ep_cuda_clock *clock, bool backward) {
 static __global__ void elements(ep_op op, int64_t first, int64_t count, bool aligned, uint64_t seed,
                                 const ep_cuda_clock *clock, bool backward, const float *x,
                                 float *y) {
+  ep_cuda_follow();
   int64_t step = step_of(clock, backward), quads = (first + count + QUAD - 1) / QUAD;
   float scale = ep_dropout_scale(op.p);
   for (int64_t quad = first / QUAD + (int64_t)blockIdx.x * THREADS + threadIdx.x; quad < quads;
@@ -44,6 +45,7 @@ template <bool QUADS>
 static __global__ void channels(ep_op op, int64_t first, int64_t count, int64_t pixels, int lanes,
                                 uint64_t seed, const ep_cuda_clock *clock, bool backward,
                                 const float *x, float *y) {
+  ep_cuda_follow();
   const int64_t step = step_of(clock, backward);
   const int lane = threadIdx.x % lanes, lines = THREADS / lanes;
   const float scale = ep_dropout_scale(op.p);
@@ -88,9 +90,9 @@ static cudaError_t run(const ep_cuda_call *call, bool backward, const float *x, 
   const bool aligned = ep_cuda_has_quads(x) && ep_cuda_has_quads(y);
   if (op->type == EP_LAYER_DROPOUT) {
     const int64_t count = rows * features;
-    elements<<<ep_cuda_blocks(count + QUAD, THREADS * QUAD), THREADS, 0, stream>>>(
-        *op, first * features, count, aligned && first * features % QUAD == 0, seed, clock,
-        backward, x, y);
+    ep_cuda_queue(stream, ep_cuda_blocks(count + QUAD, THREADS * QUAD), THREADS, 0, elements, *op,
+                  first * features, count, aligned && first * features % QUAD == 0, seed, clock,
+                  backward, x, y);
     return cudaGetLastError();
   }
   const bool quads = aligned && pixels % QUAD == 0;
@@ -98,11 +100,11 @@ static cudaError_t run(const ep_cuda_call *call, bool backward, const float *x, 
   const int lanes = lanes_of(quads ? pixels / QUAD : pixels, count);
   const unsigned int blocks = ep_cuda_blocks(count, THREADS / lanes);
   if (quads)
-    channels<true><<<blocks, THREADS, 0, stream>>>(*op, first * each, count, pixels, lanes, seed,
-                                                   clock, backward, x, y);
+    ep_cuda_queue(stream, blocks, THREADS, 0, channels<true>, *op, first * each, count, pixels,
+                  lanes, seed, clock, backward, x, y);
   else
-    channels<false><<<blocks, THREADS, 0, stream>>>(*op, first * each, count, pixels, lanes, seed,
-                                                    clock, backward, x, y);
+    ep_cuda_queue(stream, blocks, THREADS, 0, channels<false>, *op, first * each, count, pixels,
+                  lanes, seed, clock, backward, x, y);
   return cudaGetLastError();
 }
 

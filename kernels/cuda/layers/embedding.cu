@@ -25,6 +25,7 @@ template <typename Index> static __device__ Index place_of(float x, Index embedd
 template <typename Index>
 static __global__ void forward(Index rows, table of, const float *x, const float *weight,
                                float *y) {
+  ep_cuda_follow();
   const Index numbers = (Index)of.numbers, dimension = (Index)of.dimension;
   const Index columns = numbers + (Index)of.columns;
   const Index width = numbers + (Index)of.columns * dimension, count = rows * width;
@@ -48,11 +49,11 @@ static cudaError_t forward_run(const ep_cuda_call *call) {
   const int64_t rows = call->rows, count = rows * call->op->out_features;
   const unsigned int blocks = ep_cuda_blocks(count, THREADS);
   if (count <= UINT32_MAX)
-    forward<uint32_t><<<blocks, THREADS, 0, call->stream>>>((uint32_t)rows, of, call->x[0],
-                                                            call->weight, call->y);
+    ep_cuda_queue(call->stream, blocks, THREADS, 0, forward<uint32_t>, (uint32_t)rows, of,
+                  call->x[0], call->weight, call->y);
   else
-    forward<int64_t>
-        <<<blocks, THREADS, 0, call->stream>>>(rows, of, call->x[0], call->weight, call->y);
+    ep_cuda_queue(call->stream, blocks, THREADS, 0, forward<int64_t>, rows, of, call->x[0],
+                  call->weight, call->y);
   return cudaGetLastError();
 }
 
@@ -201,6 +202,7 @@ static __device__ void tile_add(table of, const tile &mine, const hits &list, in
 template <typename Index>
 static __global__ void weights(int64_t count, table of, int each, const float *x, const float *grad,
                                float *gradient) {
+  ep_cuda_follow();
   __shared__ hits list;
   __shared__ int counts[2][WARPS];
   __shared__ float sums[WARPS][WARP];
@@ -246,9 +248,10 @@ static cudaError_t backward_run(const ep_cuda_call *call) {
   const dim3 blocks((unsigned int)tiles, (unsigned int)slices);
   /* A base may pass the end by a chunk. */
   if (rows * call->op->in_features <= INT32_MAX && of.embeddings <= INT32_MAX)
-    weights<uint32_t><<<blocks, THREADS, 0, stream>>>(count, of, each, x, grad, gradient);
+    ep_cuda_queue(stream, blocks, THREADS, 0, weights<uint32_t>, count, of, each, x, grad,
+                  gradient);
   else
-    weights<int64_t><<<blocks, THREADS, 0, stream>>>(count, of, each, x, grad, gradient);
+    ep_cuda_queue(stream, blocks, THREADS, 0, weights<int64_t>, count, of, each, x, grad, gradient);
   return cudaGetLastError();
 }
 

@@ -14,6 +14,53 @@ static inline unsigned int ep_cuda_blocks(int64_t count, int64_t each) {
   return (unsigned int)(blocks < 1 ? 1 : blocks < most ? blocks : most);
 }
 
+/* --- kernels that follow each other ----------------------------------------------------------- */
+
+/* A kernel that is launched by ep_cuda_queue begins with this: the next one may get in place, and
+ * what was queued before is done. */
+static __device__ __forceinline__ void ep_cuda_follow() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900 && CUDART_VERSION >= 12030
+  cudaTriggerProgrammaticLaunchCompletion();
+  cudaGridDependencySynchronize();
+#endif
+}
+
+#if CUDART_VERSION >= 12030
+/* Whether blocks of a kernel may be in place before the one before it has ended: by programmatic
+ * dependent launch, of compute capability 9.0, which graphs have since the driver of CUDA 12.3. */
+static inline bool ep_cuda_device_follows(void) {
+  int device = 0, major = 0, driver = 0;
+  return cudaGetDevice(&device) == cudaSuccess &&
+         cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) == cudaSuccess &&
+         cudaDriverGetVersion(&driver) == cudaSuccess && major >= 9 && driver >= 12030;
+}
+#endif
+
+/* Queues a kernel that begins with ep_cuda_follow. One of many blocks does not wait for its launch
+ * but for memory, and has the place when the one before needs it no more. */
+template <class... OF, class... ARGUMENTS>
+static inline void ep_cuda_queue(cudaStream_t stream, dim3 blocks, dim3 threads, size_t shared,
+                                 void (*kernel)(OF...), ARGUMENTS... arguments) {
+#if CUDART_VERSION >= 12030
+  const int64_t many = 1024, count = (int64_t)blocks.x * blocks.y * blocks.z;
+  if (count <= many && ep_cuda_device_follows()) {
+    cudaLaunchAttribute attribute = {};
+    attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attribute.val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchConfig_t config = {};
+    config.gridDim = blocks;
+    config.blockDim = threads;
+    config.dynamicSmemBytes = shared;
+    config.stream = stream;
+    config.attrs = &attribute;
+    config.numAttrs = 1;
+    cudaLaunchKernelEx(&config, kernel, OF(arguments)...);
+    return;
+  }
+#endif
+  kernel<<<blocks, threads, shared, stream>>>(OF(arguments)...);
+}
+
 /* Whether four numbers at a time may be read from there, and written. */
 static inline bool ep_cuda_has_quads(const float *numbers) {
   return (uintptr_t)numbers % sizeof(float4) == 0;

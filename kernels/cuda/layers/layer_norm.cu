@@ -45,6 +45,7 @@ template <int SHARERS, int EACH> struct row_numbers {
 template <int SHARERS, int EACH, int BLOCKS = 0>
 static __global__ void __launch_bounds__(block_threads<SHARERS>, BLOCKS)
     layer_forward(ep_cuda_norm norm) {
+  ep_cuda_follow();
   const int64_t columns = norm.op.in_features;
   const int of_block = block_threads<SHARERS> / SHARERS, rows_at_once = gridDim.x * of_block;
   const int sharer = threadIdx.x % SHARERS;
@@ -83,6 +84,7 @@ static __global__ void __launch_bounds__(block_threads<SHARERS>, BLOCKS)
 /* 32 features a block, a line of threads a row, WEIGHT_ROWS rows at once each; blockIdx.y is the
  * slice of the rows. */
 static __global__ void layer_weights(ep_cuda_norm norm) {
+  ep_cuda_follow();
   __shared__ float of_line[LINES][2][WARP];
   const int64_t columns = norm.op.in_features, count = norm.bias ? 2 * columns : columns;
   const int64_t at = (int64_t)blockIdx.x * WARP + threadIdx.x;
@@ -119,6 +121,7 @@ static __global__ void layer_weights(ep_cuda_norm norm) {
 template <int SHARERS, int EACH, int BLOCKS = 0>
 static __global__ void __launch_bounds__(block_threads<SHARERS>, BLOCKS)
     layer_backward(ep_cuda_norm norm) {
+  ep_cuda_follow();
   const int64_t columns = norm.op.in_features;
   const int of_block = block_threads<SHARERS> / SHARERS, rows_at_once = gridDim.x * of_block;
   const int sharer = threadIdx.x % SHARERS;
@@ -150,6 +153,7 @@ static __global__ void __launch_bounds__(block_threads<SHARERS>, BLOCKS)
 
 /* Rows that are wider than registers can hold: their numbers are read again. */
 static __global__ void __launch_bounds__(THREADS_MOST) widest_forward(ep_cuda_norm norm) {
+  ep_cuda_follow();
   int64_t columns = norm.op.in_features;
   for (int64_t row = blockIdx.x; row < norm.rows; row += gridDim.x) {
     const float *x = norm.x + row * columns;
@@ -175,6 +179,7 @@ static __global__ void __launch_bounds__(THREADS_MOST) widest_forward(ep_cuda_no
 }
 
 static __global__ void __launch_bounds__(THREADS_MOST) widest_backward(ep_cuda_norm norm) {
+  ep_cuda_follow();
   int64_t columns = norm.op.in_features;
   for (int64_t row = blockIdx.x; row < norm.rows; row += gridDim.x) {
     const float *x = norm.x + row * columns;
@@ -223,7 +228,7 @@ static const layer_kernels *layer_kernels_of(const ep_cuda_norm *norm) {
 
 cudaError_t ep_cuda_layer_norm_forward(cudaStream_t stream, const ep_cuda_norm *norm) {
   const layer_kernels *of = layer_kernels_of(norm);
-  of->forward<<<ep_cuda_blocks(norm->rows, of->rows), of->threads, 0, stream>>>(*norm);
+  ep_cuda_queue(stream, ep_cuda_blocks(norm->rows, of->rows), of->threads, 0, of->forward, *norm);
   return cudaGetLastError();
 }
 
@@ -231,12 +236,12 @@ cudaError_t ep_cuda_layer_norm_backward(cudaStream_t stream, const ep_cuda_norm 
   cudaError_t code = cudaSuccess;
   if (norm->gradient) {
     dim3 grid(ep_cuda_blocks(norm->op.in_features, WARP), (unsigned int)norm->slices);
-    layer_weights<<<grid, dim3(WARP, LINES), 0, stream>>>(*norm);
+    ep_cuda_queue(stream, grid, dim3(WARP, LINES), 0, layer_weights, *norm);
     code = cudaGetLastError();
   }
   if (code != cudaSuccess) return code;
   const layer_kernels *of = layer_kernels_of(norm);
-  of->backward<<<ep_cuda_blocks(norm->rows, of->rows), of->threads, 0, stream>>>(*norm);
+  ep_cuda_queue(stream, ep_cuda_blocks(norm->rows, of->rows), of->threads, 0, of->backward, *norm);
   return cudaGetLastError();
 }
 

@@ -19,6 +19,7 @@ static __device__ void output_write(const ep_cuda_linear_forward &linear, int64_
 
 /* A thread an output: for few inputs. */
 static __global__ void forward_by_thread(ep_cuda_linear_forward linear) {
+  ep_cuda_follow();
   int64_t stride = (int64_t)gridDim.x * THREADS;
   for (int64_t at = (int64_t)blockIdx.x * THREADS + threadIdx.x; at < linear.rows * linear.out;
        at += stride) {
@@ -33,6 +34,7 @@ static __global__ void forward_by_thread(ep_cuda_linear_forward linear) {
 
 /* A warp an output, its lanes along the inputs. */
 static __global__ void forward_by_warp(ep_cuda_linear_forward linear) {
+  ep_cuda_follow();
   int lane = threadIdx.x % WARP;
   int64_t stride = (int64_t)gridDim.x * WARPS;
   for (int64_t at = (int64_t)blockIdx.x * WARPS + threadIdx.x / WARP; at < linear.rows * linear.out;
@@ -50,9 +52,9 @@ static __global__ void forward_by_warp(ep_cuda_linear_forward linear) {
 cudaError_t ep_cuda_linear_forward_run(cudaStream_t stream, const ep_cuda_linear_forward *linear) {
   int64_t outputs = linear->rows * linear->out;
   if (linear->in <= THREAD_SUMS_AT_MOST)
-    forward_by_thread<<<ep_cuda_blocks(outputs, THREADS), THREADS, 0, stream>>>(*linear);
+    ep_cuda_queue(stream, ep_cuda_blocks(outputs, THREADS), THREADS, 0, forward_by_thread, *linear);
   else
-    forward_by_warp<<<ep_cuda_blocks(outputs, WARPS), THREADS, 0, stream>>>(*linear);
+    ep_cuda_queue(stream, ep_cuda_blocks(outputs, WARPS), THREADS, 0, forward_by_warp, *linear);
   return cudaGetLastError();
 }
 
@@ -108,6 +110,7 @@ static __device__ void input_backward(const ep_cuda_linear_backward &linear, uns
 /* The first blocks do the parameters, the others the input. */
 static __global__ void backward(ep_cuda_linear_backward linear, int64_t count,
                                 unsigned int parameter_blocks) {
+  ep_cuda_follow();
   if (blockIdx.x < parameter_blocks)
     parameters_backward(linear, count, blockIdx.x, parameter_blocks);
   else
@@ -272,6 +275,7 @@ static __device__ void input_tile(const ep_cuda_linear_backward &linear, unsigne
 static __global__ void __launch_bounds__(TILE_THREADS, 4)
     backward_tiles(ep_cuda_linear_backward linear, unsigned int parameter_tiles,
                    unsigned int tiles) {
+  ep_cuda_follow();
   for (unsigned int tile = blockIdx.x; tile < tiles; tile += gridDim.x)
     if (tile < parameter_tiles)
       parameters_tile(linear, tile);
@@ -287,8 +291,8 @@ static cudaError_t tiles_run(cudaStream_t stream, const ep_cuda_linear_backward 
   if (linear->grad_x) input_tiles = tiles_of(linear->in, WARP) * tiles_of(linear->rows, TILE_LINES);
   const int64_t tiles = parameter_tiles + input_tiles;
   if (tiles > INT32_MAX) return cudaErrorInvalidValue; /* more than a GPU's memory */
-  backward_tiles<<<ep_cuda_blocks(tiles, 1), TILE_THREADS, 0, stream>>>(
-      *linear, (unsigned int)parameter_tiles, (unsigned int)tiles);
+  ep_cuda_queue(stream, ep_cuda_blocks(tiles, 1), TILE_THREADS, 0, backward_tiles, *linear,
+                (unsigned int)parameter_tiles, (unsigned int)tiles);
   return cudaGetLastError();
 }
 
@@ -300,8 +304,8 @@ cudaError_t ep_cuda_linear_backward_run(cudaStream_t stream,
   if (linear->gradient) parameter_blocks = ep_cuda_blocks(count * linear->slices, WARPS);
   unsigned int input_blocks =
       linear->grad_x ? ep_cuda_blocks(linear->rows * linear->in, THREADS) : 0;
-  backward<<<parameter_blocks + input_blocks, THREADS, 0, stream>>>(*linear, count,
-                                                                    parameter_blocks);
+  ep_cuda_queue(stream, parameter_blocks + input_blocks, THREADS, 0, backward, *linear, count,
+                parameter_blocks);
   return cudaGetLastError();
 }
 
@@ -309,6 +313,7 @@ cudaError_t ep_cuda_linear_backward_run(cudaStream_t stream,
 
 /* 32 columns a block, 8 rows at a time; blockIdx.y is the slice. */
 static __global__ void column_sums(int64_t rows, int64_t columns, const float *grad, float *sums) {
+  ep_cuda_follow();
   __shared__ float of_row[WARPS][WARP];
   int lane = threadIdx.x, line = threadIdx.y;
   int64_t first, last;
@@ -334,6 +339,6 @@ static __global__ void column_sums(int64_t rows, int64_t columns, const float *g
 cudaError_t ep_cuda_column_sums(cudaStream_t stream, int64_t rows, int64_t columns,
                                 const float *grad, int slices, float *sums) {
   dim3 grid(ep_cuda_blocks(columns, WARP), (unsigned int)slices);
-  column_sums<<<grid, dim3(WARP, WARPS), 0, stream>>>(rows, columns, grad, sums);
+  ep_cuda_queue(stream, grid, dim3(WARP, WARPS), 0, column_sums, rows, columns, grad, sums);
   return cudaGetLastError();
 }

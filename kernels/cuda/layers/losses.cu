@@ -103,6 +103,7 @@ enum { EACH = 4 };
 /* One output against one target. */
 template <ep_loss_type TYPE>
 static __global__ void __launch_bounds__((ALONE_WARPS + 1) * WARP, 1) pointwise(ep_cuda_loss loss) {
+  ep_cuda_follow();
   __shared__ ep_cuda_clock next;
   const int64_t count = loss.rows * loss.columns, threads = blockDim.x - WARP;
   const int64_t stride = gridDim.x * threads * EACH;
@@ -280,6 +281,7 @@ static_assert(alone_warps(4) == ALONE_WARPS && alone_warps(16) >= WARPS, "both k
 template <int LANES, int HELD>
 static __global__ void __launch_bounds__((alone_warps(HELD) + 1) * WARP, 1)
     classes(ep_cuda_loss loss) {
+  ep_cuda_follow();
   __shared__ ep_cuda_clock next;
   constexpr int rows_each = WARP / LANES;
   const int32_t *y = (const int32_t *)loss.y;
@@ -329,14 +331,14 @@ template <int LANES, int HELD>
 static void classes_launch(cudaStream_t stream, const ep_cuda_loss *loss) {
   const int64_t rows_each = WARP / LANES, warps = (loss->rows + rows_each - 1) / rows_each;
   unsigned int threads, blocks = blocks_for(warps, warps <= alone_warps(HELD), &threads);
-  classes<LANES, HELD><<<blocks, threads, 0, stream>>>(*loss);
+  ep_cuda_queue(stream, blocks, threads, 0, classes<LANES, HELD>, *loss);
 }
 
 template <ep_loss_type TYPE>
 static void pointwise_launch(cudaStream_t stream, const ep_cuda_loss *loss) {
   const int64_t each = WARP * EACH, warps = (loss->rows * loss->columns + each - 1) / each;
   unsigned int threads, blocks = blocks_for(warps, warps <= ALONE_WARPS, &threads);
-  pointwise<TYPE><<<blocks, threads, 0, stream>>>(*loss);
+  ep_cuda_queue(stream, blocks, threads, 0, pointwise<TYPE>, *loss);
 }
 
 #define POINTWISE_LAUNCH(code, ...) \

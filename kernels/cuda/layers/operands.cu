@@ -26,6 +26,7 @@ template <> struct number_of<EP_CUDA_OPERAND_BF16> { typedef half_number type; }
 template <int FORM>
 static __global__ void pack_rows(int64_t rows, int64_t columns, int64_t pitch, const float *from,
                                  typename number_of<FORM>::type *to, float *rest) {
+  ep_cuda_follow();
   const int64_t first = (int64_t)blockIdx.x * ACROSS * WARP + threadIdx.x;
   for (int64_t row = (int64_t)blockIdx.y * LINES + threadIdx.y; row < rows;
        row += (int64_t)gridDim.y * LINES) {
@@ -55,6 +56,7 @@ static __global__ void pack_rows(int64_t rows, int64_t columns, int64_t pitch, c
 template <int FORM>
 static __global__ void pack_quads(int64_t quads, const float *from,
                                   typename number_of<FORM>::type *to, float *rest) {
+  ep_cuda_follow();
   for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < quads;
        i += (int64_t)gridDim.x * blockDim.x) {
     float value[4], left[4];
@@ -80,11 +82,11 @@ static void pack_launch(cudaStream_t stream, int64_t rows, int64_t columns, cons
   const int threads = 256;
   if (pitch == columns && ep_cuda_has_quads(from)) {
     const int64_t quads = rows * columns / 4;
-    pack_quads<FORM><<<ep_cuda_blocks(quads, threads), threads, 0, stream>>>(
-        quads, from, (number *)to, (float *)rest);
+    ep_cuda_queue(stream, ep_cuda_blocks(quads, threads), threads, 0, pack_quads<FORM>, quads, from,
+                  (number *)to, (float *)rest);
   } else {
-    pack_rows<FORM><<<blocks_of(rows, pitch), dim3(WARP, LINES), 0, stream>>>(
-        rows, columns, pitch, from, (number *)to, (float *)rest);
+    ep_cuda_queue(stream, blocks_of(rows, pitch), dim3(WARP, LINES), 0, pack_rows<FORM>, rows,
+                  columns, pitch, from, (number *)to, (float *)rest);
   }
 }
 
@@ -101,6 +103,7 @@ cudaError_t ep_cuda_operand_pack(cudaStream_t stream, ep_cuda_operand_form form,
 
 static __global__ void unpack_rows(int64_t rows, int64_t columns, int64_t pitch, const float *from,
                                    const float *bias, float *to) {
+  ep_cuda_follow();
   const int64_t first = (int64_t)blockIdx.x * ACROSS * WARP + threadIdx.x;
   float more[ACROSS];
 #pragma unroll
@@ -122,7 +125,7 @@ static __global__ void unpack_rows(int64_t rows, int64_t columns, int64_t pitch,
 
 cudaError_t ep_cuda_operand_unpack(cudaStream_t stream, int64_t rows, int64_t columns,
                                    int64_t pitch, const float *from, const float *bias, float *to) {
-  unpack_rows<<<blocks_of(rows, columns), dim3(WARP, LINES), 0, stream>>>(rows, columns, pitch,
-                                                                          from, bias, to);
+  ep_cuda_queue(stream, blocks_of(rows, columns), dim3(WARP, LINES), 0, unpack_rows, rows, columns,
+                pitch, from, bias, to);
   return cudaGetLastError();
 }

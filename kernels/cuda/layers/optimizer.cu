@@ -38,6 +38,7 @@ static __device__ void gradients_read(const ep_cuda_gradient &of, int64_t at, fl
 
 /* One optimizer's. */
 template <ep_optimizer_type TYPE> static __global__ void step(ep_cuda_update update) {
+  ep_cuda_follow();
   const int64_t block = (int64_t)blockIdx.x * EACH + threadIdx.x / GROUP;
   if (block >= update.blocks) return;
   const ep_cuda_gradient of =
@@ -72,9 +73,9 @@ template <ep_optimizer_type TYPE> static __global__ void step(ep_cuda_update upd
   }
 }
 
-#define STEP_LAUNCH(code, ...)                                          \
-  case EP_OPTIMIZER_##code:                                             \
-    step<EP_OPTIMIZER_##code><<<blocks, THREADS, 0, stream>>>(*update); \
+#define STEP_LAUNCH(code, ...)                                                     \
+  case EP_OPTIMIZER_##code:                                                        \
+    ep_cuda_queue(stream, blocks, THREADS, 0, step<EP_OPTIMIZER_##code>, *update); \
     break;
 
 static void step_launch(cudaStream_t stream, const ep_cuda_update *update) {
@@ -87,6 +88,7 @@ static void step_launch(cudaStream_t stream, const ep_cuda_update *update) {
 
 /* Each block's share of the square of the gradients' norm. */
 static __global__ void square(ep_cuda_update update) {
+  ep_cuda_follow();
   const ep_cuda_gradient of =
       update.gradients[ep_cuda_gradient_of_block(update.gradients, update.gradients_count)];
   int64_t at = (blockIdx.x - of.first_block) * THREADS + threadIdx.x;
@@ -97,6 +99,7 @@ static __global__ void square(ep_cuda_update update) {
 
 /* One block adds them, always in the same order. */
 static __global__ void norm(ep_cuda_update update, ep_cuda_other_squares others) {
+  ep_cuda_follow();
   double sum = 0;
   for (int64_t i = threadIdx.x; i < update.blocks; i += THREADS) sum += update.squares[i];
   for (int part = 0; part < others.count; part++)
@@ -108,7 +111,7 @@ static __global__ void norm(ep_cuda_update update, ep_cuda_other_squares others)
 
 cudaError_t ep_cuda_optimizer_square(cudaStream_t stream, const ep_cuda_update *update) {
   if (update->optimizer.clip_norm == 0 || update->blocks == 0) return cudaSuccess;
-  square<<<(unsigned int)update->blocks, THREADS, 0, stream>>>(*update);
+  ep_cuda_queue(stream, (unsigned int)update->blocks, THREADS, 0, square, *update);
   return cudaGetLastError();
 }
 
@@ -117,7 +120,7 @@ cudaError_t ep_cuda_optimizer_step(cudaStream_t stream, const ep_cuda_update *up
   const ep_cuda_other_squares none = {};
   if (update->blocks == 0) return cudaSuccess;
   if (update->optimizer.clip_norm > 0) {
-    norm<<<1, THREADS, 0, stream>>>(*update, others ? *others : none);
+    ep_cuda_queue(stream, 1, THREADS, 0, norm, *update, others ? *others : none);
     cudaError_t code = cudaGetLastError();
     if (code != cudaSuccess) return code;
   }
@@ -132,6 +135,7 @@ cudaError_t ep_cuda_optimizer_run(cudaStream_t stream, const ep_cuda_update *upd
 
 static __global__ void steps_make(ep_optimizer optimizer, int64_t first_step, int64_t steps,
                                   const float *lr, int64_t lr_count, ep_optimizer_step *out) {
+  ep_cuda_follow();
   int64_t stride = (int64_t)gridDim.x * blockDim.x;
   for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < steps; i += stride)
     out[i] = ep_optimizer_step_make(&optimizer, lr[lr_count == 1 ? 0 : i], first_step + i + 1);
@@ -140,7 +144,7 @@ static __global__ void steps_make(ep_optimizer optimizer, int64_t first_step, in
 cudaError_t ep_cuda_optimizer_steps(cudaStream_t stream, const ep_optimizer *optimizer,
                                     int64_t first_step, int64_t steps, const float *lr,
                                     int64_t lr_count, ep_optimizer_step *out) {
-  steps_make<<<ep_cuda_blocks(steps, EP_CUDA_UPDATE_THREADS), EP_CUDA_UPDATE_THREADS, 0, stream>>>(
-      *optimizer, first_step, steps, lr, lr_count, out);
+  ep_cuda_queue(stream, ep_cuda_blocks(steps, EP_CUDA_UPDATE_THREADS), EP_CUDA_UPDATE_THREADS, 0,
+                steps_make, *optimizer, first_step, steps, lr, lr_count, out);
   return cudaGetLastError();
 }

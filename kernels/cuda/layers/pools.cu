@@ -77,6 +77,7 @@ static __device__ float divisor_of(const window &w, const range &rows, const ran
 template <ep_layer_type TYPE, int EACH>
 static __global__ void __launch_bounds__(THREADS)
     forward(window w, int64_t planes, int64_t at_once, const float *x, float *y, int32_t *places) {
+  ep_cuda_follow();
   const bool is_max = TYPE == EP_LAYER_MAX_POOL2D;
   const uint32_t thread = blockIdx.x * THREADS + threadIdx.x, out_plane = w.out[0] * w.out[1];
   const int64_t in_plane = (int64_t)w.in[0] * w.in[1], first = thread / out_plane;
@@ -124,6 +125,7 @@ static __global__ void __launch_bounds__(THREADS)
 template <ep_layer_type TYPE>
 static __global__ void __launch_bounds__(THREADS)
     means_by_warp(window w, int64_t count, const float *x, float *y) {
+  ep_cuda_follow();
   const int lines = THREADS / WARP, lane = threadIdx.x % WARP, width = w.in[1];
   const int64_t in_plane = (int64_t)w.in[0] * width, out_plane = (int64_t)w.out[0] * w.out[1];
   for (int64_t at = (int64_t)blockIdx.x * lines + threadIdx.x / WARP; at < count;
@@ -150,6 +152,7 @@ template <ep_layer_type TYPE, int EACH>
 static __global__ void __launch_bounds__(THREADS)
     backward(window w, int64_t planes, int64_t at_once, const float *grad, const int32_t *places,
              float *grad_x) {
+  ep_cuda_follow();
   const bool is_max = TYPE == EP_LAYER_MAX_POOL2D, adapts = TYPE == EP_LAYER_ADAPTIVE_AVG_POOL2D;
   const uint32_t thread = blockIdx.x * THREADS + threadIdx.x, in_plane = w.in[0] * w.in[1];
   const int64_t out_plane = (int64_t)w.out[0] * w.out[1], first = thread / in_plane;
@@ -219,13 +222,14 @@ template <ep_layer_type TYPE> static cudaError_t forward_run(const ep_cuda_call 
   const extent of = extent_of(call->rows * op->out.channels, plane);
   if (TYPE != EP_LAYER_MAX_POOL2D && is_wide<TYPE>(op)) {
     const int64_t count = of.planes * plane;
-    means_by_warp<TYPE>
-        <<<ep_cuda_blocks(count, THREADS / WARP), THREADS, 0, stream>>>(w, count, x, y);
+    ep_cuda_queue(stream, ep_cuda_blocks(count, THREADS / WARP), THREADS, 0, means_by_warp<TYPE>, w,
+                  count, x, y);
   } else if (of.several) {
-    forward<TYPE, PLANES>
-        <<<of.blocks, THREADS, 0, stream>>>(w, of.planes, of.at_once, x, y, places);
+    ep_cuda_queue(stream, of.blocks, THREADS, 0, forward<TYPE, PLANES>, w, of.planes, of.at_once, x,
+                  y, places);
   } else {
-    forward<TYPE, 1><<<of.blocks, THREADS, 0, stream>>>(w, of.planes, of.at_once, x, y, places);
+    ep_cuda_queue(stream, of.blocks, THREADS, 0, forward<TYPE, 1>, w, of.planes, of.at_once, x, y,
+                  places);
   }
   return cudaGetLastError();
 }
@@ -239,11 +243,11 @@ template <ep_layer_type TYPE> static cudaError_t backward_run(const ep_cuda_call
   const window w = window_of<TYPE>(op);
   const extent of = extent_of(call->rows * op->in.channels, op->in.height * op->in.width);
   if (of.several)
-    backward<TYPE, PLANES>
-        <<<of.blocks, THREADS, 0, stream>>>(w, of.planes, of.at_once, grad, places, grad_x);
+    ep_cuda_queue(stream, of.blocks, THREADS, 0, backward<TYPE, PLANES>, w, of.planes, of.at_once,
+                  grad, places, grad_x);
   else
-    backward<TYPE, 1>
-        <<<of.blocks, THREADS, 0, stream>>>(w, of.planes, of.at_once, grad, places, grad_x);
+    ep_cuda_queue(stream, of.blocks, THREADS, 0, backward<TYPE, 1>, w, of.planes, of.at_once, grad,
+                  places, grad_x);
   return cudaGetLastError();
 }
 

@@ -134,6 +134,7 @@ static __device__ __forceinline__ void weights_load(float, const ep_cuda_thin_li
 template <typename T, bool aligned>
 static __global__ void __launch_bounds__(FORWARD_WARPS *WARP)
     thin_forward(ep_cuda_thin_linear t, const float *bias, float *output) {
+  ep_cuda_follow();
   __shared__ float held[FORWARD_WARPS][FORWARD_ROWS][OUTPUTS + 1];
   constexpr int each = 16 / sizeof(T), wide = 4 * each;
   const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
@@ -192,11 +193,11 @@ cudaError_t ep_cuda_thin_linear_forward(cudaStream_t stream, const ep_cuda_thin_
   unsigned int blocks = (unsigned int)((t->rows + FORWARD_ROWS - 1) / FORWARD_ROWS);
   const int threads = FORWARD_WARPS * WARP;
   if (t->half)
-    thin_forward<half_number, true><<<blocks, threads, 0, stream>>>(*t, bias, output);
+    ep_cuda_queue(stream, blocks, threads, 0, thin_forward<half_number, true>, *t, bias, output);
   else if (is_aligned(t))
-    thin_forward<float, true><<<blocks, threads, 0, stream>>>(*t, bias, output);
+    ep_cuda_queue(stream, blocks, threads, 0, thin_forward<float, true>, *t, bias, output);
   else
-    thin_forward<float, false><<<blocks, threads, 0, stream>>>(*t, bias, output);
+    ep_cuda_queue(stream, blocks, threads, 0, thin_forward<float, false>, *t, bias, output);
   return cudaGetLastError();
 }
 
@@ -413,6 +414,7 @@ static __device__ __forceinline__ void back_finish(const ep_cuda_thin_linear &t,
 /* blockIdx.x: columns, 256 bytes a warp; blockIdx.y: a slice of the rows, in sixteens. */
 template <typename T, bool relu, bool aligned>
 static __global__ void __launch_bounds__(BACK_THREADS, 2) thin_back(ep_cuda_thin_linear t) {
+  ep_cuda_follow();
   __shared__ row_grads held[BACK_ROWS];
   const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
   const int u = lane / 4, q = lane % 4;
@@ -452,9 +454,9 @@ static void back_launch(cudaStream_t stream, const ep_cuda_thin_linear *t) {
   const int64_t width = BACK_WARPS * 8 * back_state<T>::columns;
   dim3 grid((unsigned int)((t->pitch + width - 1) / width), (unsigned int)t->slices);
   if (!t->derived || t->activation.type == EP_LAYER_RELU)
-    thin_back<T, true, aligned><<<grid, BACK_THREADS, 0, stream>>>(*t);
+    ep_cuda_queue(stream, grid, BACK_THREADS, 0, thin_back<T, true, aligned>, *t);
   else
-    thin_back<T, false, aligned><<<grid, BACK_THREADS, 0, stream>>>(*t);
+    ep_cuda_queue(stream, grid, BACK_THREADS, 0, thin_back<T, false, aligned>, *t);
 }
 
 cudaError_t ep_cuda_thin_linear_backward(cudaStream_t stream, const ep_cuda_thin_linear *thin) {

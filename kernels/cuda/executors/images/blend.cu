@@ -173,6 +173,7 @@ static __device__ void parts_store(const ep_images_blend &blend, int64_t pixel, 
 template <typename T, int K, int A>
 static __global__ void __launch_bounds__(EP_IMAGES_THREADS)
     forward(const __grid_constant__ ep_images_blend blend, windows all) {
+  ep_cuda_follow();
   constexpr int N = PACK<T>;
   int64_t channel = ((int64_t)blockIdx.y * blockDim.x + threadIdx.x) * N;
   if (channel >= blend.pitch) return;
@@ -215,6 +216,7 @@ static __device__ normal<N> normal_of(const ep_images_blend &blend, int64_t chan
 template <typename T, int K, int A, bool sums>
 static __global__ void __launch_bounds__(EP_IMAGES_THREADS)
     back(const __grid_constant__ ep_images_blend blend, windows all) {
+  ep_cuda_follow();
   constexpr int N = PACK<T>;
   int64_t channel = ((int64_t)blockIdx.y * blockDim.x + threadIdx.x) * N;
   float sum[N] = {}, product[N] = {};
@@ -276,6 +278,7 @@ static __global__ void __launch_bounds__(EP_IMAGES_THREADS)
 template <typename T>
 static __global__ void __launch_bounds__(EP_IMAGES_THREADS, 3)
     back_usual(const __grid_constant__ ep_images_blend blend, windows all) {
+  ep_cuda_follow();
   constexpr int N = PACK<T>;
   int64_t channel = ((int64_t)blockIdx.y * blockDim.x + threadIdx.x) * N;
   if (channel >= blend.pitch) return;
@@ -340,13 +343,13 @@ static void launch(cudaStream_t stream, const ep_images_blend *blend, bool goes_
   dim3 threads = threads_of(packs), blocks = blocks_of(packs, all.count, each);
   if (goes_back && blend->sums) {
     blocks.x = (unsigned int)blend->slices;
-    back<T, K, A, true><<<blocks, threads, 0, stream>>>(*blend, all);
+    ep_cuda_queue(stream, blocks, threads, 0, back<T, K, A, true>, *blend, all);
   } else if (goes_back && K == 2 && A == EP_LAYER_RELU && blend->chosen && blend->normalized) {
-    back_usual<T><<<blocks, threads, 0, stream>>>(*blend, all);
+    ep_cuda_queue(stream, blocks, threads, 0, back_usual<T>, *blend, all);
   } else if (goes_back) {
-    back<T, K, A, false><<<blocks, threads, 0, stream>>>(*blend, all);
+    ep_cuda_queue(stream, blocks, threads, 0, back<T, K, A, false>, *blend, all);
   } else {
-    forward<T, K, A><<<blocks, threads, 0, stream>>>(*blend, all);
+    ep_cuda_queue(stream, blocks, threads, 0, forward<T, K, A>, *blend, all);
   }
 }
 

@@ -9,6 +9,7 @@
 template <typename T>
 static __global__ void take(int64_t count, int64_t channels, int64_t pixels, int64_t quads,
                             const float *from, T *to) {
+  ep_cuda_follow();
   for (int64_t at = (int64_t)blockIdx.x * EP_IMAGES_THREADS + threadIdx.x; at < count;
        at += (int64_t)gridDim.x * EP_IMAGES_THREADS) {
     int64_t pixel = at % pixels, rest = at / pixels, quad = rest % quads, row = rest / quads;
@@ -25,6 +26,7 @@ static __global__ void take(int64_t count, int64_t channels, int64_t pixels, int
 template <typename T>
 static __global__ void give(int64_t count, int64_t channels, int64_t pixels, int64_t packs,
                             const T *from, float *to) {
+  ep_cuda_follow();
   constexpr int N = PACK<T>;
   for (int64_t at = (int64_t)blockIdx.x * EP_IMAGES_THREADS + threadIdx.x; at < count;
        at += (int64_t)gridDim.x * EP_IMAGES_THREADS) {
@@ -44,8 +46,8 @@ cudaError_t ep_images_take(cudaStream_t stream, bool half, int64_t rows, int64_t
   int64_t quads = pitch / 4, count = rows * pixels * quads;
   unsigned int blocks = ep_cuda_blocks(count, EP_IMAGES_THREADS);
   with_numbers(half, [&](auto number) {
-    take<<<blocks, EP_IMAGES_THREADS, 0, stream>>>(count, channels, pixels, quads, from,
-                                                   (decltype(number) *)to);
+    ep_cuda_queue(stream, blocks, EP_IMAGES_THREADS, 0, take<decltype(number)>, count, channels,
+                  pixels, quads, from, (decltype(number) *)to);
   });
   return cudaGetLastError();
 }
@@ -56,8 +58,8 @@ cudaError_t ep_images_give(cudaStream_t stream, bool half, int64_t rows, int64_t
   int64_t count = rows * pixels * packs;
   unsigned int blocks = ep_cuda_blocks(count, EP_IMAGES_THREADS);
   with_numbers(half, [&](auto number) {
-    give<<<blocks, EP_IMAGES_THREADS, 0, stream>>>(count, channels, pixels, packs,
-                                                   (const decltype(number) *)from, to);
+    ep_cuda_queue(stream, blocks, EP_IMAGES_THREADS, 0, give<decltype(number)>, count, channels,
+                  pixels, packs, (const decltype(number) *)from, to);
   });
   return cudaGetLastError();
 }
@@ -67,6 +69,7 @@ cudaError_t ep_images_give(cudaStream_t stream, bool half, int64_t rows, int64_t
 template <typename T, int C>
 static __global__ void patches(ep_op op, uint32_t count, uint32_t packs, const T *x, T *to,
                                float *split) {
+  ep_cuda_follow();
   constexpr int TAPS = PACK<T>;
   const uint32_t wide = (uint32_t)op.kernel[1], chunks = (packs + C - 1) / C;
   const int high = (int)op.in.height, across = (int)op.in.width;
@@ -111,13 +114,17 @@ static void patches_launch(cudaStream_t stream, const ep_op *op, int64_t rows, c
   const uint32_t count = (uint32_t)(rows * op->out.height * op->out.width) * chunks;
   unsigned int blocks = ep_cuda_blocks(count, EP_IMAGES_THREADS);
   if (channels == 1)
-    patches<T, 1><<<blocks, EP_IMAGES_THREADS, 0, stream>>>(*op, count, packs, from, to, split);
+    ep_cuda_queue(stream, blocks, EP_IMAGES_THREADS, 0, patches<T, 1>, *op, count, packs, from, to,
+                  split);
   else if (channels == 2)
-    patches<T, 2><<<blocks, EP_IMAGES_THREADS, 0, stream>>>(*op, count, packs, from, to, split);
+    ep_cuda_queue(stream, blocks, EP_IMAGES_THREADS, 0, patches<T, 2>, *op, count, packs, from, to,
+                  split);
   else if (channels == 3)
-    patches<T, 3><<<blocks, EP_IMAGES_THREADS, 0, stream>>>(*op, count, packs, from, to, split);
+    ep_cuda_queue(stream, blocks, EP_IMAGES_THREADS, 0, patches<T, 3>, *op, count, packs, from, to,
+                  split);
   else
-    patches<T, 4><<<blocks, EP_IMAGES_THREADS, 0, stream>>>(*op, count, packs, from, to, split);
+    ep_cuda_queue(stream, blocks, EP_IMAGES_THREADS, 0, patches<T, 4>, *op, count, packs, from, to,
+                  split);
 }
 
 cudaError_t ep_images_patches(cudaStream_t stream, bool half, const ep_op *op, int64_t rows,
@@ -206,6 +213,7 @@ static __device__ void share_copy(const ep_images_weight &of, const ep_images_or
 }
 
 static __global__ void weights_copy(const ep_images_weight *weights, int count) {
+  ep_cuda_follow();
   const ep_images_weight of = weight_of(weights, count, false);
   const share mine = share_of(of);
   if (of.copy.numbers && of.half)
@@ -244,6 +252,7 @@ static __device__ void sum_put(const ep_images_weight &of, int64_t at, float sum
 enum { ADD_ACROSS = 32, ADD_DOWN = 8 };
 
 static __global__ void slices_add(const ep_images_weight *weights, int count) {
+  ep_cuda_follow();
   __shared__ float held[ADD_DOWN][ADD_ACROSS];
   const ep_images_weight of = weight_of(weights, count, true);
   const int64_t numbers = of.copy_gradient.part;
@@ -264,6 +273,7 @@ static __global__ void slices_add(const ep_images_weight *weights, int count) {
 /* Of gradients without slices: what a block's threads have is one piece of it, and turned in shared
  * memory. */
 static __global__ void weights_back(const ep_images_weight *weights, int count) {
+  ep_cuda_follow();
   __shared__ float turned[EP_IMAGES_WEIGHT_THREADS * EP_IMAGES_WEIGHT_TAPS];
   const ep_images_weight of = weight_of(weights, count, false);
   const share mine = share_of(of);
@@ -284,7 +294,7 @@ static __global__ void weights_back(const ep_images_weight *weights, int count) 
 
 cudaError_t ep_images_weights_copy(cudaStream_t stream, const ep_images_weights *all) {
   unsigned int blocks = (unsigned int)all->blocks;
-  weights_copy<<<blocks, EP_IMAGES_WEIGHT_THREADS, 0, stream>>>(all->rows, all->count);
+  ep_cuda_queue(stream, blocks, EP_IMAGES_WEIGHT_THREADS, 0, weights_copy, all->rows, all->count);
   return cudaGetLastError();
 }
 
@@ -308,9 +318,10 @@ void ep_images_weights_share(ep_images_weight *rows, ep_images_weights *all) {
 
 cudaError_t ep_images_weights_back(cudaStream_t stream, const ep_images_weights *all) {
   unsigned int blocks = (unsigned int)all->blocks, sums = (unsigned int)all->sums;
-  if (sums > 0) slices_add<<<sums, dim3(ADD_ACROSS, ADD_DOWN), 0, stream>>>(all->rows, all->count);
+  if (sums > 0)
+    ep_cuda_queue(stream, sums, dim3(ADD_ACROSS, ADD_DOWN), 0, slices_add, all->rows, all->count);
   if (all->moves)
-    weights_back<<<blocks, EP_IMAGES_WEIGHT_THREADS, 0, stream>>>(all->rows, all->count);
+    ep_cuda_queue(stream, blocks, EP_IMAGES_WEIGHT_THREADS, 0, weights_back, all->rows, all->count);
   return cudaGetLastError();
 }
 
@@ -338,6 +349,7 @@ enum { DROPPED_PIXELS = 4 };
 template <typename T>
 static __global__ void dropout(ep_op op, int64_t first, int64_t count, int64_t packs, uint64_t seed,
                                const ep_cuda_clock *clock, bool backward, const T *x, T *y) {
+  ep_cuda_follow();
   constexpr int N = PACK<T>, PIXELS = DROPPED_PIXELS;
   const int64_t pixels = op.out.height * op.out.width, channels = op.out.channels;
   const int64_t chunks = (pixels + PIXELS - 1) / PIXELS;
@@ -380,8 +392,8 @@ cudaError_t ep_images_dropout(cudaStream_t stream, bool half, const ep_op *op, i
   unsigned int blocks = ep_cuda_blocks(count, EP_IMAGES_THREADS);
   with_numbers(half, [&](auto number) {
     typedef decltype(number) T;
-    dropout<<<blocks, EP_IMAGES_THREADS, 0, stream>>>(*op, first, count, packs, seed, clock,
-                                                      backward, (const T *)x, (T *)y);
+    ep_cuda_queue(stream, blocks, EP_IMAGES_THREADS, 0, dropout<T>, *op, first, count, packs, seed,
+                  clock, backward, (const T *)x, (T *)y);
   });
   return cudaGetLastError();
 }
@@ -389,6 +401,7 @@ cudaError_t ep_images_dropout(cudaStream_t stream, bool half, const ep_op *op, i
 /* --- sums ------------------------------------------------------------------------------------ */
 
 template <typename T> static __global__ void add(int64_t packs, const T *other, T *sum) {
+  ep_cuda_follow();
   constexpr int N = PACK<T>;
   for (int64_t at = (int64_t)blockIdx.x * EP_IMAGES_THREADS + threadIdx.x; at < packs;
        at += (int64_t)gridDim.x * EP_IMAGES_THREADS) {
@@ -407,7 +420,7 @@ cudaError_t ep_images_add(cudaStream_t stream, bool half, int64_t count, const v
   unsigned int blocks = ep_cuda_blocks(packs, EP_IMAGES_THREADS);
   with_numbers(half, [&](auto number) {
     typedef decltype(number) T;
-    add<<<blocks, EP_IMAGES_THREADS, 0, stream>>>(packs, (const T *)other, (T *)sum);
+    ep_cuda_queue(stream, blocks, EP_IMAGES_THREADS, 0, add<T>, packs, (const T *)other, (T *)sum);
   });
   return cudaGetLastError();
 }
@@ -416,6 +429,7 @@ cudaError_t ep_images_add(cudaStream_t stream, bool half, int64_t count, const v
 
 /* [pixels, pitch], in packs. */
 static __global__ void split(uint32_t count, uint32_t packs, const float *from, float *to) {
+  ep_cuda_follow();
   constexpr int N = PACK<float>;
   for (uint32_t at = blockIdx.x * EP_IMAGES_THREADS + threadIdx.x; at < count;
        at += gridDim.x * EP_IMAGES_THREADS) {
@@ -429,6 +443,7 @@ cudaError_t ep_images_split(cudaStream_t stream, int64_t pixels, int64_t pitch, 
                             float *to) {
   const int64_t packs = pitch / PACK<float>, count = pixels * packs;
   unsigned int blocks = ep_cuda_blocks(count, EP_IMAGES_THREADS);
-  split<<<blocks, EP_IMAGES_THREADS, 0, stream>>>((uint32_t)count, (uint32_t)packs, from, to);
+  ep_cuda_queue(stream, blocks, EP_IMAGES_THREADS, 0, split, (uint32_t)count, (uint32_t)packs, from,
+                to);
   return cudaGetLastError();
 }

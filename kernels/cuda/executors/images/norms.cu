@@ -12,6 +12,7 @@
  * zero takes no bits away. */
 template <typename T>
 static __global__ void __launch_bounds__(EP_IMAGES_THREADS) statistics(ep_images_norm norm) {
+  ep_cuda_follow();
   constexpr int N = PACK<T>, DEEP = 8;
   int64_t channel = ((int64_t)blockIdx.y * blockDim.x + threadIdx.x) * N;
   int pixels = (int)norm.pixels;
@@ -55,6 +56,7 @@ static __device__ double slices_sum(const float *row, int slices) {
 }
 
 template <typename T> static __global__ void figures_forward(ep_images_norm norm) {
+  ep_cuda_follow();
   int64_t c = (int64_t)blockIdx.x * CHANNELS + threadIdx.y, pitch = norm.pitch;
   int slices = norm.slices;
   if (c >= pitch) return;
@@ -86,6 +88,7 @@ template <typename T> static __global__ void figures_forward(ep_images_norm norm
 }
 
 static __global__ void figures_back(ep_images_norm norm, float *gradient) {
+  ep_cuda_follow();
   int64_t c = (int64_t)blockIdx.x * CHANNELS + threadIdx.y;
   int slices = norm.slices;
   if (c >= norm.pitch) return;
@@ -121,13 +124,14 @@ cudaError_t ep_images_norm_forward(cudaStream_t stream, const ep_images_norm *no
   blocks.x = (unsigned int)norm->slices;
   with_numbers(norm->half, [&](auto number) {
     typedef decltype(number) T;
-    statistics<T><<<blocks, threads_of(packs), 0, stream>>>(*norm);
-    figures_forward<T><<<figures_blocks(norm), dim3(WARP, CHANNELS), 0, stream>>>(*norm);
+    ep_cuda_queue(stream, blocks, threads_of(packs), 0, statistics<T>, *norm);
+    ep_cuda_queue(stream, figures_blocks(norm), dim3(WARP, CHANNELS), 0, figures_forward<T>, *norm);
   });
   return cudaGetLastError();
 }
 
 cudaError_t ep_images_norm_back(cudaStream_t stream, const ep_images_norm *norm, float *gradient) {
-  figures_back<<<figures_blocks(norm), dim3(WARP, CHANNELS), 0, stream>>>(*norm, gradient);
+  ep_cuda_queue(stream, figures_blocks(norm), dim3(WARP, CHANNELS), 0, figures_back, *norm,
+                gradient);
   return cudaGetLastError();
 }

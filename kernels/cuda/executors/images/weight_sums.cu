@@ -130,6 +130,7 @@ static __device__ __forceinline__ void tile_multiply(const float *held, int row,
 template <typename T, bool PRECISE>
 static __global__ void __launch_bounds__(T::THREADS, T::BLOCKS)
     sums_run(const __grid_constant__ ep_images_weight_sums of) {
+  ep_cuda_follow();
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
   extern __shared__ float4 memory[];
   __shared__ place places[2][DEPTH];
@@ -242,7 +243,7 @@ static cudaError_t launch(cudaStream_t stream, const ep_images_weight_sums *of) 
   cudaError_t code = cudaFuncSetAttribute(
       sums_run<T, PRECISE>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)T::BYTES);
   if (code != cudaSuccess) return code;
-  sums_run<T, PRECISE><<<grid, T::THREADS, T::BYTES, stream>>>(*of);
+  ep_cuda_queue(stream, grid, T::THREADS, T::BYTES, sums_run<T, PRECISE>, *of);
   return cudaGetLastError();
 }
 

@@ -83,6 +83,7 @@ enum { AT_ONCE = 5 };
 template <typename T>
 static __global__ void __launch_bounds__(EP_IMAGES_THREADS)
     forward(pool p, uint32_t count, const T *x, T *y, uint8_t *places) {
+  ep_cuda_follow();
   constexpr int N = PACK<T>;
   int64_t channel = channel_of<N>();
   if (channel >= p.pitch) return;
@@ -141,6 +142,7 @@ static __global__ void __launch_bounds__(EP_IMAGES_THREADS)
 template <typename T>
 static __global__ void __launch_bounds__(EP_IMAGES_THREADS)
     back(pool p, uint32_t count, const T *grad, const uint8_t *places, T *grad_x) {
+  ep_cuda_follow();
   constexpr int N = PACK<T>;
   int64_t channel = channel_of<N>();
   if (channel >= p.pitch) return;
@@ -179,6 +181,7 @@ static __global__ void __launch_bounds__(EP_IMAGES_THREADS)
 template <typename T>
 static __global__ void __launch_bounds__(EP_IMAGES_THREADS)
     back_apart(pool p, uint32_t count, const T *grad, const uint8_t *places, T *grad_x) {
+  ep_cuda_follow();
   constexpr int N = PACK<T>;
   const int64_t channel = channel_of<N>();
   if (channel >= p.pitch) return;
@@ -214,6 +217,7 @@ static __global__ void __launch_bounds__(EP_IMAGES_THREADS)
 /* A mean of many pixels: a block an output, lines of threads its pixels. */
 template <typename T>
 static __global__ void __launch_bounds__(EP_IMAGES_THREADS) means(pool p, const T *x, T *y) {
+  ep_cuda_follow();
   constexpr int N = PACK<T>, DEEP = 8;
   __shared__ float held[N][EP_IMAGES_THREADS];
   const int64_t channel = ((int64_t)blockIdx.y * blockDim.x + threadIdx.x) * N;
@@ -282,11 +286,11 @@ cudaError_t ep_images_pool_forward(cudaStream_t stream, bool half, const ep_op *
     dim3 blocks = blocks_of(packs, count, 1);
     if (is_large) {
       blocks.x = (unsigned int)count;
-      means<<<blocks, threads_of(packs), 0, stream>>>(p, (const T *)x, (T *)y);
+      ep_cuda_queue(stream, blocks, threads_of(packs), 0, means<T>, p, (const T *)x, (T *)y);
       return;
     }
-    forward<<<blocks, threads_of(packs), 0, stream>>>(p, (uint32_t)count, (const T *)x, (T *)y,
-                                                      places);
+    ep_cuda_queue(stream, blocks, threads_of(packs), 0, forward<T>, p, (uint32_t)count,
+                  (const T *)x, (T *)y, places);
   });
   return cudaGetLastError();
 }
@@ -303,12 +307,12 @@ cudaError_t ep_images_pool_back(cudaStream_t stream, bool half, const ep_op *op,
   with_numbers(half, [&](auto number) {
     typedef decltype(number) T;
     if (is_apart(p.down) && is_apart(p.right)) {
-      back_apart<<<blocks_of(packs, outputs, 1), threads_of(packs), 0, stream>>>(
-          p, (uint32_t)outputs, (const T *)grad, places, (T *)grad_x);
+      ep_cuda_queue(stream, blocks_of(packs, outputs, 1), threads_of(packs), 0, back_apart<T>, p,
+                    (uint32_t)outputs, (const T *)grad, places, (T *)grad_x);
       return;
     }
-    back<<<blocks_of(packs, count, 1), threads_of(packs), 0, stream>>>(
-        p, (uint32_t)count, (const T *)grad, places, (T *)grad_x);
+    ep_cuda_queue(stream, blocks_of(packs, count, 1), threads_of(packs), 0, back<T>, p,
+                  (uint32_t)count, (const T *)grad, places, (T *)grad_x);
   });
   return cudaGetLastError();
 }
