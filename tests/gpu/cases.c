@@ -4,6 +4,7 @@
 #include "tests/gpu/crews.h"
 #include "tests/gpu/embeddings.h"
 #include "tests/gpu/fused.h"
+#include "tests/gpu/large.h"
 #include "tests/gpu/pictures.h"
 
 typedef ep_gpu_net net;
@@ -540,13 +541,15 @@ static ep_case *coarse_create(int number) {
 
 int ep_gpu_case_count(void) {
   return OWN + ep_fused_case_count() + ep_picture_case_count() + ep_crews_case_count() +
-         ep_behind_case_count() + ep_embeddings_case_count();
+         ep_behind_case_count() + ep_embeddings_case_count() + ep_packed_case_count();
 }
 
 ep_case *ep_gpu_case_create(int number) {
   const int pictures = OWN + ep_fused_case_count(), crews = pictures + ep_picture_case_count();
   const int behind = crews + ep_crews_case_count();
   const int embeddings = behind + ep_behind_case_count();
+  const int packed = embeddings + ep_embeddings_case_count();
+  if (number >= packed) return ep_packed_case_create(number - packed);
   if (number >= embeddings) return ep_embeddings_case_create(number - embeddings);
   if (number >= behind) return ep_behind_case_create(number - behind);
   if (number >= crews) return ep_crews_case_create(number - crews);

@@ -2,6 +2,8 @@
 
 #include <stdio.h>
 
+#include "tests/gpu/cases.h"
+
 /* Wide enough to fill a GPU with tiles of products: sides that are no multiple of a tile's, small
  * last batches, weights that a product moves and that it does not, layers that stay as they are. */
 static const struct {
@@ -209,4 +211,68 @@ ep_case *ep_gpu_large_create(int number) {
   self->program.precision = precision;
   ep_case_finish(self, &nets[number / PRECISIONS].training);
   return self;
+}
+
+/* --- what cuda/general packs, and sums by slices ---------------------------------------------- */
+
+/* Sides that are no multiple of four, one of them or both; a small last batch. */
+static const struct {
+  ep_gpu_net net;
+  ep_precision precision;
+} packed[] = {
+    {{"packed: padded rows of outputs, then of both",
+      700,
+      {1001, 602, 3},
+      EP_LAYER_TANH,
+      EP_LOSS_MSE,
+      {.rows = 900, .batch_size = 512, .shuffle = true, .steps = 3, .lr = 0.05f, .seed = 201}},
+     EP_PRECISION_TF32},
+    {{"packed: halves, a first layer of an odd width",
+      701,
+      {1000, 1023, 3},
+      EP_LAYER_TANH,
+      EP_LOSS_MSE,
+      {.rows = 900, .batch_size = 512, .shuffle = true, .steps = 3, .lr = 0.05f, .seed = 202}},
+     EP_PRECISION_BF16},
+    {{"packed: float32 by three products",
+      1000,
+      {1001, 1002, 2},
+      EP_LAYER_TANH,
+      EP_LOSS_MSE,
+      {.rows = 2100, .batch_size = 2050, .shuffle = true, .steps = 2, .lr = 0.05f, .seed = 203}},
+     EP_PRECISION_FP32},
+};
+enum { PACKED = sizeof packed / sizeof *packed };
+
+/* Channels of the two batch_norms: rows of a warp at once, and a tile that is not full. The small
+ * last batch has another tiling. */
+static const int channels[][2] = {{33, 8}, {3, 70}};
+enum { NORMS = sizeof channels / sizeof *channels };
+
+int ep_packed_case_count(void) {
+  return PACKED + NORMS;
+}
+
+static ep_case *norms_create(int number) {
+  ep_case *self = ep_case_create("batch_norm by slices of the rows", 5, EP_LOSS_MSE);
+  for (int i = 0; i < 2; i++) {
+    ep_case_add_linear(self, channels[number][i], false);
+    ep_case_add_norm(self, EP_LAYER_BATCH_NORM, true);
+    ep_case_add(self, EP_LAYER_TANH);
+  }
+  ep_case_add_linear(self, 2, true);
+  ep_case_finish(self, &(ep_case_training){.rows = 8000,
+                                           .batch_size = 5003,
+                                           .shuffle = true,
+                                           .steps = 4,
+                                           .lr = 0.05f,
+                                           .seed = 204 + (uint64_t)number});
+  return self;
+}
+
+ep_case *ep_packed_case_create(int number) {
+  if (number >= PACKED) return norms_create(number - PACKED);
+  return ep_gpu_precision_set(
+      ep_gpu_net_create(&packed[number].net, true, &packed[number].net.training),
+      packed[number].precision);
 }

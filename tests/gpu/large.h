@@ -9,4 +9,9 @@
 int ep_gpu_large_count(void);
 ep_case *ep_gpu_large_create(int number);
 
+/* Products whose operands cuda/general packs, and batch_norms that it sums by slices of the rows,
+ * for cpu/reference. */
+int ep_packed_case_count(void);
+ep_case *ep_packed_case_create(int number); /* the caller destroys it */
+
 #endif

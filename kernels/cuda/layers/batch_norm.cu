@@ -40,7 +40,8 @@ static int64_t slices_of(const ep_op &op, int64_t rows, int64_t each, int64_t bl
   return slices < 1 ? 1 : slices;
 }
 
-/* Of those that are summed up: they wait for each other, so that few are none. */
+/* Of those that are summed up. The last one adds up all, which takes longer than a few slices save.
+ */
 static int64_t sum_slices_of(const ep_op &op, int64_t rows) {
   const int64_t few = 4, most = 256, enough = 528; /* blocks that keep a GPU reading */
   const int64_t slices = slices_of(op, rows, 16, enough);
@@ -185,7 +186,7 @@ static __global__ void __launch_bounds__(THREADS) statistics(ep_cuda_norm norm) 
   if (!slices_sum(mine, at, channels, value, sum)) return;
   const int64_t count = norm.rows * pixels;
   const double center = sum.x / (double)count, square = sum.y / (double)count - center * center;
-  const float mean = (float)(about + center), variance = square > 0 ? (float)square : 0;
+  const float mean = (float)(about + center), variance = square < 0 ? 0 : (float)square;
   at.figures[mine.channel] = mean;
   at.figures[channels + mine.channel] = 1 / sqrtf(variance + norm.op.eps);
   running_move(norm, mine.channel, mean, variance, count);

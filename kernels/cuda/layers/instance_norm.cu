@@ -1,6 +1,6 @@
 /* instance_norm: a set is a channel of a row, a warp's, or a block's where it has many pixels. Sums
- * are taken in double, as in norms.cu. W and b are alike within a set: what its backward pass sums
- * is its share of their gradients, too. */
+ * are taken in double, as in batch_norm.cu. W and b are alike within a set: what its backward pass
+ * sums is its share of their gradients, too. */
 #include "kernels/cuda/layers/launch.cuh"
 #include "kernels/cuda/layers/operator.h"
 

@@ -1,10 +1,11 @@
-/* launch.cuh: how a kernel spreads over the device, and sums in a fixed order. */
+/* launch.cuh: how a kernel is queued and spreads over the device, and sums in a fixed order. */
 #ifndef EP_KERNELS_CUDA_LAYERS_LAUNCH_CUH
 #define EP_KERNELS_CUDA_LAYERS_LAUNCH_CUH
 
 #include <cuda_runtime.h>
 #include <stdint.h>
 
+#include "kernels/cuda/device/dependent_launch.cuh"
 #include "kernels/cuda/device/reduce.cuh"
 
 /* Blocks for `count` things, `each` a block; kernels with more to do than blocks stride on. */
@@ -16,34 +17,36 @@ static inline unsigned int ep_cuda_blocks(int64_t count, int64_t each) {
 
 /* --- kernels that follow each other ----------------------------------------------------------- */
 
-/* A kernel that is launched by ep_cuda_queue begins with this: the next one may get in place, and
- * what was queued before is done. */
+/* The first statement of a kernel that ep_cuda_queue queues. What it reads may be written while its
+ * blocks are in place already: it has no __ldg of what kernels before it write. */
 static __device__ __forceinline__ void ep_cuda_follow() {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900 && CUDART_VERSION >= 12030
-  cudaTriggerProgrammaticLaunchCompletion();
-  cudaGridDependencySynchronize();
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  kernels_overlap();
 #endif
 }
 
 #if CUDART_VERSION >= 12030
 /* Whether blocks of a kernel may be in place before the one before it has ended: by programmatic
- * dependent launch, of compute capability 9.0, which graphs have since the driver of CUDA 12.3. */
-static inline bool ep_cuda_device_follows(void) {
+ * dependent launch, of compute capability 9.0 and later, which graphs have since the driver of
+ * CUDA 12.3. A kernel that was made of older PTX does not wait. */
+static inline bool ep_cuda_overlaps(const void *kernel) {
   int device = 0, major = 0, driver = 0;
+  cudaFuncAttributes made = {};
   return cudaGetDevice(&device) == cudaSuccess &&
          cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) == cudaSuccess &&
-         cudaDriverGetVersion(&driver) == cudaSuccess && major >= 9 && driver >= 12030;
+         cudaDriverGetVersion(&driver) == cudaSuccess && major >= 9 && driver >= 12030 &&
+         cudaFuncGetAttributes(&made, kernel) == cudaSuccess && made.ptxVersion >= 90;
 }
 #endif
 
-/* Queues a kernel that begins with ep_cuda_follow. One of many blocks does not wait for its launch
- * but for memory, and has the place when the one before needs it no more. */
+/* Queues a kernel that begins with ep_cuda_follow. One of few blocks is in place early: of many,
+ * the launch is a small part of the time. */
 template <class... OF, class... ARGUMENTS>
 static inline void ep_cuda_queue(cudaStream_t stream, dim3 blocks, dim3 threads, size_t shared,
                                  void (*kernel)(OF...), ARGUMENTS... arguments) {
 #if CUDART_VERSION >= 12030
   const int64_t many = 1024, count = (int64_t)blocks.x * blocks.y * blocks.z;
-  if (count <= many && ep_cuda_device_follows()) {
+  if (count <= many && ep_cuda_overlaps((const void *)kernel)) {
     cudaLaunchAttribute attribute = {};
     attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
     attribute.val.programmaticStreamSerializationAllowed = 1;

@@ -11,10 +11,11 @@ extern "C" {
 
 typedef enum {
   EP_CUDA_OPERAND_PLAIN,  /* as it lies, nothing is packed */
-  EP_CUDA_OPERAND_PADDED, /* rows on 16 bytes, rounded to TF32 */
+  EP_CUDA_OPERAND_PADDED, /* rows on 16 bytes, rounded to TF32; one that lies so already stays */
   EP_CUDA_OPERAND_BF16,   /* rows on 16 bytes of bfloat16 */
   EP_CUDA_OPERAND_SPLIT,  /* rows on 16 bytes, rounded to TF32; and, as such a matrix, what that
-                             leaves: three products of TF32 come near one of float32 */
+                             leaves: three products of TF32 come near one of float32; what is
+                             infinite may become NaN */
   EP_CUDA_OPERAND_FORMS
 } ep_cuda_operand_form;
 

@@ -36,7 +36,7 @@ typedef struct {
   const ep_cuda_clock *clock;
 } ep_cuda_call;
 
-/* A norm's. */
+/* What a norm's kernels take. */
 static inline ep_cuda_norm ep_cuda_norm_of(const ep_cuda_call *call) {
   const ep_cuda_norm norm = {.op = *call->op,
                              .rows = call->rows,

@@ -120,7 +120,10 @@ cudaError_t ep_cuda_optimizer_step(cudaStream_t stream, const ep_cuda_update *up
   const ep_cuda_other_squares none = {};
   if (update->blocks == 0) return cudaSuccess;
   if (update->optimizer.clip_norm > 0) {
-    ep_cuda_queue(stream, 1, THREADS, 0, norm, *update, others ? *others : none);
+    if (others) /* it waits for other GPUs' kernels, too */
+      norm<<<1, THREADS, 0, stream>>>(*update, *others);
+    else
+      ep_cuda_queue(stream, 1, THREADS, 0, norm, *update, none);
     cudaError_t code = cudaGetLastError();
     if (code != cudaSuccess) return code;
   }

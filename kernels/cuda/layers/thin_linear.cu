@@ -83,14 +83,14 @@ static __device__ __forceinline__ void words_lift(const ep_cuda_thin_linear &t, 
 #pragma unroll
   for (int i = 0; i < COUNT; i++) {
     const int64_t at = column + i / 4 * piece<float>::apart + i % 4;
-    float shift = at < t.in ? __ldg(t.x_bias + at) : 0.0f;
+    float shift = at < t.in ? t.x_bias[at] : 0.0f;
     x[i] = __float_as_uint(ep_relu(__uint_as_float(x[i]) + shift));
   }
 }
 
 static __device__ __forceinline__ float weight_at(const ep_cuda_thin_linear &t, int out,
                                                   int64_t column) {
-  return out < t.out && column < t.in ? __ldg(t.weight + out * t.in + column) : 0.0f;
+  return out < t.out && column < t.in ? t.weight[out * t.in + column] : 0.0f;
 }
 
 /* --- forward ------------------------------------------------------------------------------- */
@@ -105,7 +105,7 @@ static __device__ __forceinline__ void weights_read(const ep_cuda_thin_linear &t
   if (aligned && out < t.out && column + COUNT <= t.in) {
 #pragma unroll
     for (int i = 0; i < COUNT; i += 4)
-      *(float4 *)&to[i] = __ldg((const float4 *)(t.weight + out * t.in + column + i));
+      *(float4 *)&to[i] = *(const float4 *)(t.weight + out * t.in + column + i);
     return;
   }
 #pragma unroll

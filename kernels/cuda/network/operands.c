@@ -54,7 +54,17 @@ static int64_t larger(int64_t a, int64_t b) {
   return a > b ? a : b;
 }
 
-/* A layer's own operands. widest, most: of the pitches, of what a product makes, kept up. */
+/* Whether a matrix is an operand as it lies. Behind the last row of a weight there must be zeros,
+ * which what pads the gradient is multiplied by. */
+static bool is_operand(ep_cuda_operand_form form, int64_t columns, const float *from) {
+  return form == EP_CUDA_OPERAND_PADDED && columns % 4 == 0 && (uintptr_t)from % 16 == 0;
+}
+static bool is_weight_operand(ep_cuda_operand_form form, const ep_op *op, const float *weight) {
+  return is_operand(form, op->in_features, weight) && op->out_features % 4 == 0;
+}
+
+/* A layer's own operands. widest, most: of the pitches of gradients, of products whose rows get
+ * gaps, kept up. */
 static ep_status layer_take(ep_cuda_network *network, ep_cuda_layer *layer, int64_t *widest,
                             int64_t *most, ep_error *error) {
   const ep_op *op = layer->op;
@@ -63,20 +73,28 @@ static ep_status layer_take(ep_cuda_network *network, ep_cuda_layer *layer, int6
   const int64_t out = ep_cuda_operand_pitch(layer->form, op->out_features);
   layer->x_operand.pitch = layer->weight_operand.pitch = in;
   *widest = larger(*widest, out);
-  *most = larger(*most, larger(rows * larger(in, out), op->out_features * in));
-  ep_status status = operand_take(network, layer->form, rows, in, &layer->x_operand, error);
-  /* Rows behind the last stay zero: they are multiplied by what pads the gradient. */
-  if (status == EP_OK)
+  if (in != op->in_features) *most = larger(*most, larger(rows, op->out_features) * in);
+  if (out != op->out_features) *most = larger(*most, rows * out);
+  ep_status status = EP_OK;
+  if (layer->form != EP_CUDA_OPERAND_PADDED || in != op->in_features)
+    status = operand_take(network, layer->form, rows, in, &layer->x_operand, error);
+  const float *weight = ep_cuda_parameters_at(network, op->weight);
+  if (status == EP_OK && !is_weight_operand(layer->form, op, weight))
     status = operand_take(network, layer->form, out, in, &layer->weight_operand, error);
   return status;
 }
 
-ep_status ep_cuda_operands_enable(ep_cuda_network *network, ep_error *error) {
+/* All that is taken here is for speed. */
+static void forms_give_up(ep_cuda_network *network) {
+  for (int i = network->share.first; i < network->share.end; i++)
+    network->layers[i].form = EP_CUDA_OPERAND_PLAIN;
+}
+
+static ep_status operands_take(ep_cuda_network *network, ep_error *error) {
   const float ones[2] = {1, 1};
   ep_cuda_operand_form form = EP_CUDA_OPERAND_PLAIN;
   int64_t widest = 0, most = 0;
   ep_status status = EP_OK;
-  if (network->share.evaluates) return EP_OK;
   for (int i = network->share.first; status == EP_OK && i < network->share.end; i++) {
     ep_cuda_layer *layer = &network->layers[i];
     if (layer->op->type != EP_LAYER_LINEAR || layer->thin) continue;
@@ -97,24 +115,48 @@ ep_status ep_cuda_operands_enable(ep_cuda_network *network, ep_error *error) {
   return status;
 }
 
-/* --- products ------------------------------------------------------------------------------ */
-
-/* Whether a matrix is an operand as it lies. */
-static bool is_operand(ep_cuda_operand_form form, int64_t columns, const float *from) {
-  return form == EP_CUDA_OPERAND_PADDED && columns % 4 == 0 && (uintptr_t)from % 16 == 0;
+ep_status ep_cuda_operands_enable(ep_cuda_network *network, ep_error *error) {
+  const int blocks = network->memory.blocks_count;
+  if (network->share.evaluates) return EP_OK;
+  ep_status status = operands_take(network, error);
+  if (status != EP_NO_MEMORY) return status;
+  ep_cuda_memory_give_back(&network->memory, blocks);
+  forms_give_up(network);
+  return EP_OK;
 }
 
-/* The operand of a matrix that was packed to `to`, or did not have to be. */
-static ep_cuda_operand operand_of(const ep_cuda_pass *pass, int64_t columns, const float *from,
-                                  const ep_cuda_operand *to) {
-  if (!is_operand(ep_cuda_pass_layer(pass)->form, columns, from)) return *to;
+/* --- products ------------------------------------------------------------------------------ */
+
+static ep_cuda_operand as_it_lies(int64_t columns, const float *from) {
   return (ep_cuda_operand){.numbers = (void *)from, .pitch = columns};
+}
+
+static ep_cuda_operand x_of(const ep_cuda_pass *pass) {
+  const ep_cuda_layer *layer = ep_cuda_pass_layer(pass);
+  const int64_t in = layer->op->in_features;
+  return is_operand(layer->form, in, pass->call.x[0]) ? as_it_lies(in, pass->call.x[0])
+                                                      : layer->x_operand;
+}
+
+static ep_cuda_operand weight_of(const ep_cuda_pass *pass) {
+  const ep_cuda_layer *layer = ep_cuda_pass_layer(pass);
+  return is_weight_operand(layer->form, layer->op, pass->call.weight)
+             ? as_it_lies(layer->op->in_features, pass->call.weight)
+             : layer->weight_operand;
+}
+
+static ep_cuda_operand grad_of(const ep_cuda_pass *pass) {
+  const ep_cuda_layer *layer = ep_cuda_pass_layer(pass);
+  const int64_t out = layer->op->out_features;
+  ep_cuda_operand packed = pass->network->grad_operand;
+  packed.pitch = ep_cuda_operand_pitch(layer->form, out);
+  return is_operand(layer->form, out, pass->call.grad) ? as_it_lies(out, pass->call.grad) : packed;
 }
 
 static ep_status pack(const ep_cuda_pass *pass, int64_t rows, int64_t columns, const float *from,
                       const ep_cuda_operand *to, ep_error *error) {
   const ep_cuda_operand_form form = ep_cuda_pass_layer(pass)->form;
-  if (is_operand(form, columns, from)) return EP_OK;
+  if (to->numbers == from) return EP_OK;
   EP_CUDA_TRY(
       ep_cuda_operand_pack(pass->network->stream, form, rows, columns, from, to->numbers, to->rest),
       "packing an operand");
@@ -159,29 +201,21 @@ static ep_status multiply(const ep_cuda_pass *pass, ep_cuda_products *products,
 ep_status ep_cuda_packed_forward(ep_cuda_pass *pass, ep_error *error) {
   ep_cuda_layer *layer = ep_cuda_pass_layer(pass);
   const ep_cuda_call *call = &pass->call;
-  const ep_op *op = layer->op;
-  const int64_t in = op->in_features;
-  const ep_cuda_operand x = operand_of(pass, in, call->x[0], &layer->x_operand);
-  const ep_cuda_operand weight = operand_of(pass, in, call->weight, &layer->weight_operand);
+  const int64_t in = layer->op->in_features, out = layer->op->out_features;
+  const ep_cuda_operand x = x_of(pass), weight = weight_of(pass);
   const ep_cuda_gemm_shape shape = {.rows = call->rows, .depth = x.pitch, .transpose_b = true};
   ep_status status = pack(pass, call->rows, in, call->x[0], &x, error);
-  if (status == EP_OK) status = pack(pass, op->out_features, in, call->weight, &weight, error);
+  if (status == EP_OK) status = pack(pass, out, in, call->weight, &weight, error);
   if (status != EP_OK) return status;
-  return multiply(pass, &layer->forward, shape, &x, &weight, op->out_features, call->bias, call->y,
-                  error);
+  return multiply(pass, &layer->forward, shape, &x, &weight, out, call->bias, call->y, error);
 }
 
 ep_status ep_cuda_packed_backward(ep_cuda_pass *pass, ep_error *error) {
   ep_cuda_layer *layer = ep_cuda_pass_layer(pass);
   const ep_cuda_call *call = &pass->call;
-  const ep_op *op = layer->op;
-  const int64_t in = op->in_features, out = op->out_features;
-  ep_cuda_operand *packed = &pass->network->grad_operand;
-  packed->pitch = ep_cuda_operand_pitch(layer->form, out);
+  const int64_t in = layer->op->in_features, out = layer->op->out_features;
   if (!layer->trained && !call->grad_x[0]) return EP_OK;
-  const ep_cuda_operand grad = operand_of(pass, out, call->grad, packed);
-  const ep_cuda_operand x = operand_of(pass, in, call->x[0], &layer->x_operand);
-  const ep_cuda_operand weight = operand_of(pass, in, call->weight, &layer->weight_operand);
+  const ep_cuda_operand x = x_of(pass), weight = weight_of(pass), grad = grad_of(pass);
   const ep_cuda_gemm_shape of_weight = {.rows = out, .depth = call->rows, .transpose_a = true};
   const ep_cuda_gemm_shape of_x = {.rows = call->rows, .depth = grad.pitch};
   ep_status status = pack(pass, call->rows, out, call->grad, &grad, error);

@@ -55,6 +55,11 @@ ep_status ep_cuda_memory_take_copy(ep_cuda_memory *memory, void *out, const void
   return EP_OK;
 }
 
+void ep_cuda_memory_give_back(ep_cuda_memory *memory, int blocks_count) {
+  cudaStreamSynchronize(memory->stream); /* which clears them; a failure comes up again */
+  while (memory->blocks_count > blocks_count) ep_cuda_free(memory->blocks[--memory->blocks_count]);
+}
+
 void ep_cuda_memory_deinit(ep_cuda_memory *memory) {
   for (int i = 0; i < memory->blocks_count; i++) ep_cuda_free(memory->blocks[i]);
   free(memory->blocks);

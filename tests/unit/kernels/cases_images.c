@@ -39,7 +39,8 @@ static const struct {
   int64_t out[2];
 } pools[] = {
     {EP_LAYER_MAX_POOL2D, {2, 6, 6}, {.kernel = {2, 2}}, {0}},
-    {EP_LAYER_MAX_POOL2D, {1, 7, 5}, {.kernel = {2, 2}}, {0}}, /* leaves out a line */
+    {EP_LAYER_MAX_POOL2D, {1, 7, 5}, {.kernel = {2, 2}}, {0}},  /* leaves out a line */
+    {EP_LAYER_MAX_POOL2D, {2, 9, 11}, {.kernel = {4, 5}}, {0}}, /* side by side, in no tile */
     {EP_LAYER_MAX_POOL2D, {3, 5, 5}, {.kernel = {3, 3}, .stride = {1, 1}}, {0}}, /* overlapping */
     {EP_LAYER_MAX_POOL2D, {2, 7, 7}, {.kernel = {3, 3}, .stride = {2, 2}, .padding = {1, 1}}, {0}},
     {EP_LAYER_MAX_POOL2D, {2, 8, 9}, {{2, 3}, {2, 1}, {1, 0}, {2, 3}, 0}, {0}},

@@ -6,7 +6,7 @@
 #include "tests/unit/kernels/programs.h"
 
 /* One window each, of conv2d and every pool, at awkward sizes. */
-enum { EP_CASE_CONVS = 17, EP_CASE_POOLS = 17, EP_CASE_WINDOWS = EP_CASE_CONVS + EP_CASE_POOLS };
+enum { EP_CASE_CONVS = 17, EP_CASE_POOLS = 18, EP_CASE_WINDOWS = EP_CASE_CONVS + EP_CASE_POOLS };
 ep_case *ep_case_create_window(int number);
 
 /* Small networks of several kinds of layers, and what their data can be. */

@@ -93,14 +93,16 @@ static ep_status plan_time(const contest *c, cudnnBackendDescriptor_t plan, floa
   return EP_OK;
 }
 
-/* Leaves the candidate's plan in *best when it is the fastest so far. */
+/* Leaves the candidate's plan in *best when it is the fastest so far. *tries: counts those that
+ * work. */
 static ep_status candidate_try(contest *c, cudnnBackendDescriptor_t candidate,
-                               bool has_tensor_cores, cudnnBackendDescriptor_t *best,
+                               bool has_tensor_cores, cudnnBackendDescriptor_t *best, int *tries,
                                ep_error *error) {
   cudnnBackendDescriptor_t plan;
   float ms;
   if (!ep_plan_make(c->handle, candidate, &plan)) return EP_OK;
   ep_status status = plan_time(c, plan, &ms, error);
+  if (status == EP_OK && ms >= 0) ++*tries;
   if (status == EP_OK && ms >= 0 && (!*best || ms < c->best_ms)) {
     cudnnBackendDescriptor_t slower = *best;
     *best = plan;
@@ -120,8 +122,8 @@ static ep_status fastest_find(contest *c, const ep_plan_list *all, bool ready,
   for (int64_t i = 0; status == EP_OK && i < all->count && tries < most; i++) {
     const ep_plan_kind kind = ep_plan_kind_of(all->rows[i]);
     if (!kind.suits || kind.ready != ready) continue;
-    status = candidate_try(c, all->rows[i], kind.has_tensor_cores, best, error);
-    if (*best) tries++;
+    if (*best && !ready && !kind.has_tensor_cores) continue;
+    status = candidate_try(c, all->rows[i], kind.has_tensor_cores, best, &tries, error);
   }
   return status;
 }

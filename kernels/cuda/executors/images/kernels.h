@@ -119,9 +119,9 @@ cudaError_t ep_images_give(cudaStream_t stream, bool half, int64_t rows, int64_t
 
 /* The windows of a convolution of at most EP_IMAGES_FEW channels, one after the other, so that it
  * becomes one of a single pixel: x: [rows, in pixels, EP_IMAGES_FEW] -> patches: [rows, out pixels,
- * the pitch of taps times channels], written; split: those in three parts, or NULL. */
+ * the pitch of taps times channels], written. */
 cudaError_t ep_images_patches(cudaStream_t stream, bool half, const ep_op *op, int64_t rows,
-                              const void *x, void *patches, float *split);
+                              const void *x, void *patches);
 
 /* Weights in another order: an output's `row` numbers after the one before, a tap's `pitch` after
  * the one before, its inputs side by side. part: 0; or how far apart are the three parts, high high

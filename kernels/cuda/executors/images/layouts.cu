@@ -67,8 +67,7 @@ cudaError_t ep_images_give(cudaStream_t stream, bool half, int64_t rows, int64_t
 /* A thread as many taps of an output's window as a pack has numbers: of C channels they fill C
  * packs. C: 1 … 4. */
 template <typename T, int C>
-static __global__ void patches(ep_op op, uint32_t count, uint32_t packs, const T *x, T *to,
-                               float *split) {
+static __global__ void patches(ep_op op, uint32_t count, uint32_t packs, const T *x, T *to) {
   ep_cuda_follow();
   constexpr int TAPS = PACK<T>;
   const uint32_t wide = (uint32_t)op.kernel[1], chunks = (packs + C - 1) / C;
@@ -96,17 +95,12 @@ static __global__ void patches(ep_op op, uint32_t count, uint32_t packs, const T
 #pragma unroll
     for (int c = 0; c < C; c++)
       if (chunk * C + c < packs) *(pack<T, TAPS> *)(mine + c * TAPS) = values[c];
-    if constexpr (sizeof(T) == sizeof(float))
-#pragma unroll
-      for (int c = 0; c < C; c++)
-        if (split && chunk * C + c < packs)
-          split_store(split, pixel, (int64_t)packs * TAPS, (chunk * C + c) * TAPS, values[c].of);
   }
 }
 
 template <typename T>
-static void patches_launch(cudaStream_t stream, const ep_op *op, int64_t rows, const T *from, T *to,
-                           float *split) {
+static void patches_launch(cudaStream_t stream, const ep_op *op, int64_t rows, const T *from,
+                           T *to) {
   const uint32_t channels = (uint32_t)op->in.channels;
   const int64_t window = channels * op->kernel[0] * op->kernel[1];
   const uint32_t packs = (uint32_t)((window + PACK<T> - 1) / PACK<T>);
@@ -114,24 +108,20 @@ static void patches_launch(cudaStream_t stream, const ep_op *op, int64_t rows, c
   const uint32_t count = (uint32_t)(rows * op->out.height * op->out.width) * chunks;
   unsigned int blocks = ep_cuda_blocks(count, EP_IMAGES_THREADS);
   if (channels == 1)
-    ep_cuda_queue(stream, blocks, EP_IMAGES_THREADS, 0, patches<T, 1>, *op, count, packs, from, to,
-                  split);
+    ep_cuda_queue(stream, blocks, EP_IMAGES_THREADS, 0, patches<T, 1>, *op, count, packs, from, to);
   else if (channels == 2)
-    ep_cuda_queue(stream, blocks, EP_IMAGES_THREADS, 0, patches<T, 2>, *op, count, packs, from, to,
-                  split);
+    ep_cuda_queue(stream, blocks, EP_IMAGES_THREADS, 0, patches<T, 2>, *op, count, packs, from, to);
   else if (channels == 3)
-    ep_cuda_queue(stream, blocks, EP_IMAGES_THREADS, 0, patches<T, 3>, *op, count, packs, from, to,
-                  split);
+    ep_cuda_queue(stream, blocks, EP_IMAGES_THREADS, 0, patches<T, 3>, *op, count, packs, from, to);
   else
-    ep_cuda_queue(stream, blocks, EP_IMAGES_THREADS, 0, patches<T, 4>, *op, count, packs, from, to,
-                  split);
+    ep_cuda_queue(stream, blocks, EP_IMAGES_THREADS, 0, patches<T, 4>, *op, count, packs, from, to);
 }
 
 cudaError_t ep_images_patches(cudaStream_t stream, bool half, const ep_op *op, int64_t rows,
-                              const void *x, void *patched, float *split) {
+                              const void *x, void *patched) {
   with_numbers(half, [&](auto number) {
     typedef decltype(number) T;
-    patches_launch(stream, op, rows, (const T *)x, (T *)patched, split);
+    patches_launch(stream, op, rows, (const T *)x, (T *)patched);
   });
   return cudaGetLastError();
 }
@@ -204,7 +194,7 @@ static __device__ void share_copy(const ep_images_weight &of, const ep_images_or
     float values[TAPS_AT_ONCE] = {};
 #pragma unroll
     for (int k = 0; k < TAPS_AT_ONCE; k++)
-      if (tap + k < mine.taps) values[k] = __ldg(from + tap + k);
+      if (tap + k < mine.taps) values[k] = from[tap + k];
 #pragma unroll
     for (int k = 0; k < TAPS_AT_ONCE; k++)
       if (tap + k < mine.taps)
@@ -232,7 +222,7 @@ static __device__ void share_back(const ep_images_weight &of, const share &mine,
     float values[TAPS_AT_ONCE] = {};
 #pragma unroll
     for (int k = 0; k < TAPS_AT_ONCE; k++)
-      if (tap + k < mine.taps) values[k] = (float)__ldg(from + (tap + k) * of.copy_gradient.pitch);
+      if (tap + k < mine.taps) values[k] = (float)from[(tap + k) * of.copy_gradient.pitch];
 #pragma unroll
     for (int k = 0; k < TAPS_AT_ONCE; k++)
       if (tap + k < mine.taps) to[tap + k - mine.tap] = values[k];

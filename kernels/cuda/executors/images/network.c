@@ -124,10 +124,7 @@ static extent extent_of(const ep_images_network *images) {
     if (part->kind == EP_IMAGES_LAYER_NORM && !ep_images_norm_is_direct(images, part))
       most.plain = greater(most.plain, ep_shape_count(part->in));
     if (!images->splits || part->kind != EP_IMAGES_CONVOLUTION) continue;
-    const int64_t pixels = part->out.height * part->out.width;
-    const bool patched = i == 0 && is_patched(images);
-    most.split_x = greater(most.split_x, patched ? pixels * weights_of(images, 0)
-                                                 : ep_images_numbers(images, part->in));
+    most.split_x = greater(most.split_x, ep_images_numbers(images, part->in));
     most.split_y = greater(most.split_y, ep_images_numbers(images, part->out));
   }
   return most;
@@ -296,7 +293,7 @@ static ep_images_weight weight_of(const ep_images_network *images, int i) {
   const int64_t pitch = patched ? op->in.channels : across;
   const int64_t outputs = ep_images_across(images, op->out.channels);
   const int64_t parts = images->splits ? EP_IMAGES_PARTS : 1;
-  const int64_t part = !images->splits ? 0 : patched ? row : across;
+  const int64_t part = images->splits ? across : 0;
   return (ep_images_weight){
       .out = op->out.channels,
       .in = op->in.channels / op->groups,

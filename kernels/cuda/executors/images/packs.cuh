@@ -35,9 +35,8 @@ static __device__ inline void spread(const uint4 &all, float (&to)[PACK<float>])
   to[3] = __uint_as_float(all.w);
 }
 
-/* Of memory that the kernel does not write: reading it again costs nothing. */
 template <typename T> static __device__ inline uint4 fetch(const T *from) {
-  return __ldg((const uint4 *)from);
+  return *(const uint4 *)from;
 }
 
 template <typename T> static __device__ inline void fetch(const T *from, float (&to)[PACK<T>]) {

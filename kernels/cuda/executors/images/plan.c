@@ -19,11 +19,11 @@ typedef struct {
   double values;   /* read and written; what computes counts as several */
 } row_work;
 
-static void convolution_add(const ep_op *op, bool first, row_work *sum) {
+static void convolution_add(const ep_op *op, bool first, bool precise, row_work *sum) {
   const double few = 4, tile = 16, pack = 8;
   const double window = (double)op->kernel[0] * op->kernel[1];
   const double pixels = (double)op->out.height * (double)op->out.width;
-  const bool patched = first && (double)op->in.channels <= few;
+  const bool patched = first && !precise && (double)op->in.channels <= few;
   const double deep = patched ? ep_rounded_up((double)op->in.channels * window, tile)
                               : up(op->in.channels, tile) * window;
   sum->products += up(op->out.channels, tile) * deep * pixels * (first ? 2 : 3);
@@ -40,7 +40,7 @@ static row_work row_work_of(const ep_program *program) {
     const double values = (double)op->out_features;
     switch (op->type) {
     case EP_LAYER_CONV2D:
-      convolution_add(op, first, &sum);
+      convolution_add(op, first, program->precision == EP_PRECISION_FP32, &sum);
       first = false;
       break;
     case EP_LAYER_RELU: break; /* with what stands before it */

@@ -47,8 +47,7 @@ static ep_status operand_split(const pass *p, int i, ep_convolution_way way, ep_
 static bool is_split_before(const ep_images_network *images, int i, ep_convolution_way way) {
   const ep_images_part *parts = images->parts.rows;
   if (!images->splits || parts[i].kind != EP_IMAGES_CONVOLUTION) return false;
-  if (way == EP_CONVOLUTION_FORWARD)
-    return i > 0 ? parts[i - 1].kind == EP_IMAGES_BLEND : images->patches != NULL;
+  if (way == EP_CONVOLUTION_FORWARD) return i > 0 && parts[i - 1].kind == EP_IMAGES_BLEND;
   if (i <= images->first_trained || i + 1 == images->parts.count ||
       parts[i + 1].kind != EP_IMAGES_BLEND)
     return false;
@@ -429,8 +428,7 @@ static ep_status forward(const pass *p, ep_error *error) {
   EP_CUDA_TRY(ep_images_weights_copy(stream_of(p), &images->weights), "the weights");
   if (images->patches)
     EP_CUDA_TRY(ep_images_patches(stream_of(p), images->half, images->parts.rows[0].own, p->rows,
-                                  images->input, images->patches,
-                                  images->splits ? images->split_x : NULL),
+                                  images->input, images->patches),
                 "the windows of a convolution");
   ep_status status = EP_OK;
   for (int i = 0; i <= last && status == EP_OK; i++) status = part_forward(p, i, error);

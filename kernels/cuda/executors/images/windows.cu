@@ -306,7 +306,7 @@ cudaError_t ep_images_pool_back(cudaStream_t stream, bool half, const ep_op *op,
   const int64_t outputs = p.rows * p.down.out * p.right.out;
   with_numbers(half, [&](auto number) {
     typedef decltype(number) T;
-    if (is_apart(p.down) && is_apart(p.right)) {
+    if (is_apart(p.down) && is_apart(p.right) && window_of(p) < MANY_PIXELS) {
       ep_cuda_queue(stream, blocks_of(packs, outputs, 1), threads_of(packs), 0, back_apart<T>, p,
                     (uint32_t)outputs, (const T *)grad, places, (T *)grad_x);
       return;
