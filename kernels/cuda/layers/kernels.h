@@ -124,6 +124,16 @@ static inline int ep_cuda_column_slices(int64_t rows) {
   return slices < usual ? slices : usual;
 }
 
+/* --- launch.cu ----------------------------------------------------------------------------- */
+
+/* Says of a device that runs kernels of this process which compute capability it has, and for which
+ * they are compiled (ep_gpu_traits). Before the first kernel is queued there. */
+void ep_cuda_overlap_learn(int capability, int generation);
+/* Whether blocks of a kernel may be in place before the one before it has ended: by programmatic
+ * dependent launch, of compute capability 9.0 and later, which graphs have since CUDA 12.3. Code of
+ * older generations does not wait. */
+bool ep_cuda_kernels_overlap(void);
+
 /* --- activations.cu ------------------------------------------------------------------------ */
 
 /* y = f(x). x, y: [rows, columns]; y is written, and may be x but for softmax and log_softmax. */

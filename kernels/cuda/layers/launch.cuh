@@ -7,6 +7,7 @@
 
 #include "kernels/cuda/device/dependent_launch.cuh"
 #include "kernels/cuda/device/reduce.cuh"
+#include "kernels/cuda/layers/kernels.h"
 
 /* Blocks for `count` things, `each` a block; kernels with more to do than blocks stride on. */
 static inline unsigned int ep_cuda_blocks(int64_t count, int64_t each) {
@@ -25,20 +26,6 @@ static __device__ __forceinline__ void ep_cuda_follow() {
 #endif
 }
 
-#if CUDART_VERSION >= 12030
-/* Whether blocks of a kernel may be in place before the one before it has ended: by programmatic
- * dependent launch, of compute capability 9.0 and later, which graphs have since the driver of
- * CUDA 12.3. A kernel that was made of older PTX does not wait. */
-static inline bool ep_cuda_overlaps(const void *kernel) {
-  int device = 0, major = 0, driver = 0;
-  cudaFuncAttributes made = {};
-  return cudaGetDevice(&device) == cudaSuccess &&
-         cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) == cudaSuccess &&
-         cudaDriverGetVersion(&driver) == cudaSuccess && major >= 9 && driver >= 12030 &&
-         cudaFuncGetAttributes(&made, kernel) == cudaSuccess && made.ptxVersion >= 90;
-}
-#endif
-
 /* Queues a kernel that begins with ep_cuda_follow. One of few blocks is in place early: of many,
  * the launch is a small part of the time. */
 template <class... OF, class... ARGUMENTS>
@@ -46,7 +33,7 @@ static inline void ep_cuda_queue(cudaStream_t stream, dim3 blocks, dim3 threads,
                                  void (*kernel)(OF...), ARGUMENTS... arguments) {
 #if CUDART_VERSION >= 12030
   const int64_t many = 1024, count = (int64_t)blocks.x * blocks.y * blocks.z;
-  if (count <= many && ep_cuda_overlaps((const void *)kernel)) {
+  if (count <= many && ep_cuda_kernels_overlap()) {
     cudaLaunchAttribute attribute = {};
     attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
     attribute.val.programmaticStreamSerializationAllowed = 1;

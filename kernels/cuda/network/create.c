@@ -232,6 +232,7 @@ ep_status ep_cuda_network_create(ep_backend *backend, const ep_program *program,
   *out = NULL;
   ep_status status = ep_cuda_program_check(program, error);
   if (status != EP_OK) return status;
+  ep_cuda_overlap_learn(backend->gpu.capability, backend->gpu.generation);
   ep_cuda_network *network = calloc(1, sizeof *network);
   if (!network) return ep_fail(error, EP_NO_MEMORY, "no memory for a network");
   network->backend = backend;

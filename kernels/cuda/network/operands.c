@@ -75,9 +75,7 @@ static ep_status layer_take(ep_cuda_network *network, ep_cuda_layer *layer, int6
   *widest = larger(*widest, out);
   if (in != op->in_features) *most = larger(*most, larger(rows, op->out_features) * in);
   if (out != op->out_features) *most = larger(*most, rows * out);
-  ep_status status = EP_OK;
-  if (layer->form != EP_CUDA_OPERAND_PADDED || in != op->in_features)
-    status = operand_take(network, layer->form, rows, in, &layer->x_operand, error);
+  ep_status status = operand_take(network, layer->form, rows, in, &layer->x_operand, error);
   const float *weight = ep_cuda_parameters_at(network, op->weight);
   if (status == EP_OK && !is_weight_operand(layer->form, op, weight))
     status = operand_take(network, layer->form, out, in, &layer->weight_operand, error);
@@ -116,11 +114,11 @@ static ep_status operands_take(ep_cuda_network *network, ep_error *error) {
 }
 
 ep_status ep_cuda_operands_enable(ep_cuda_network *network, ep_error *error) {
-  const int blocks = network->memory.blocks_count;
+  const ep_cuda_memory before = network->memory;
   if (network->share.evaluates) return EP_OK;
   ep_status status = operands_take(network, error);
   if (status != EP_NO_MEMORY) return status;
-  ep_cuda_memory_give_back(&network->memory, blocks);
+  ep_cuda_memory_give_back(&network->memory, &before);
   forms_give_up(network);
   return EP_OK;
 }

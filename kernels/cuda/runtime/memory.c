@@ -55,9 +55,11 @@ ep_status ep_cuda_memory_take_copy(ep_cuda_memory *memory, void *out, const void
   return EP_OK;
 }
 
-void ep_cuda_memory_give_back(ep_cuda_memory *memory, int blocks_count) {
+void ep_cuda_memory_give_back(ep_cuda_memory *memory, const ep_cuda_memory *before) {
   cudaStreamSynchronize(memory->stream); /* which clears them; a failure comes up again */
-  while (memory->blocks_count > blocks_count) ep_cuda_free(memory->blocks[--memory->blocks_count]);
+  while (memory->blocks_count > before->blocks_count)
+    ep_cuda_free(memory->blocks[--memory->blocks_count]);
+  memory->bytes = before->bytes;
 }
 
 void ep_cuda_memory_deinit(ep_cuda_memory *memory) {

@@ -30,8 +30,8 @@ ep_status ep_cuda_memory_take_all(ep_cuda_memory *memory, const ep_cuda_buffer *
 ep_status ep_cuda_memory_take_copy(ep_cuda_memory *memory, void *out, const void *from,
                                    int64_t count, int64_t bytes, ep_error *error);
 
-/* Frees what was taken behind the first `blocks_count` blocks, none of which a stream uses. */
-void ep_cuda_memory_give_back(ep_cuda_memory *memory, int blocks_count);
+/* Frees what was taken since `before`, a copy of it as it was; no work of the stream uses that. */
+void ep_cuda_memory_give_back(ep_cuda_memory *memory, const ep_cuda_memory *before);
 
 /* Frees all. The stream's work must be done. */
 void ep_cuda_memory_deinit(ep_cuda_memory *memory);
