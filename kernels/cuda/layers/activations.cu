@@ -26,7 +26,7 @@ static unsigned int pointwise_blocks(int64_t quads, int64_t count) {
 /* The first `quads` fours, then what is left of `count`. */
 static __global__ void pointwise_forward(ep_op op, int64_t quads, int64_t count, const float *x,
                                          float *y) {
-  ep_cuda_follow();
+  kernels_overlap();
   const int64_t threads = (int64_t)gridDim.x * THREADS;
   const int64_t thread = (int64_t)blockIdx.x * THREADS + threadIdx.x;
   for (int64_t quad = thread; quad < quads; quad += threads) {
@@ -40,7 +40,7 @@ static __global__ void pointwise_forward(ep_op op, int64_t quads, int64_t count,
 
 static __global__ void pointwise_backward(ep_op op, int64_t quads, int64_t count, const float *x,
                                           const float *y, float *grad) {
-  ep_cuda_follow();
+  kernels_overlap();
   const int64_t threads = (int64_t)gridDim.x * THREADS;
   const int64_t thread = (int64_t)blockIdx.x * THREADS + threadIdx.x;
   for (int64_t quad = thread; quad < quads; quad += threads) {
@@ -60,7 +60,7 @@ static __global__ void pointwise_backward(ep_op op, int64_t quads, int64_t count
 static __global__ void pointwise_drop(ep_op op, ep_op dropout, int64_t first, int64_t count,
                                       uint64_t seed, const ep_cuda_clock *clock, const float *x,
                                       float *y, float *z) {
-  ep_cuda_follow();
+  kernels_overlap();
   const int64_t step = clock->epoch * clock->steps_per_epoch + clock->batch;
   const int64_t quads = (first + count + QUAD - 1) / QUAD;
   const float scale = ep_dropout_scale(dropout.p);
@@ -83,7 +83,7 @@ template <bool drops>
 static __global__ void columns_undo(ep_op op, ep_op dropout, int64_t first, int64_t rows,
                                     uint64_t seed, const ep_cuda_clock *clock, const float *x,
                                     const float *y, float *grad, float *sums) {
-  ep_cuda_follow();
+  kernels_overlap();
   __shared__ float of_line[LINES][WARP];
   const int64_t columns = op.out_features, column = (int64_t)blockIdx.x * WARP + threadIdx.x;
   const int64_t step = drops ? clock->current : 0;
@@ -137,7 +137,7 @@ static __device__ float block_sum_for_all(float value) {
 
 static __global__ void softmax_forward(bool logarithm, int64_t rows, int64_t columns,
                                        const float *x, float *y) {
-  ep_cuda_follow();
+  kernels_overlap();
   for (int64_t row = blockIdx.x; row < rows; row += gridDim.x) {
     const float *from = x + row * columns;
     float *to = y + row * columns;
@@ -155,7 +155,7 @@ static __global__ void softmax_forward(bool logarithm, int64_t rows, int64_t col
 /* softmax: grad_x = y (grad - sum(grad y)); log_softmax: grad_x = grad - e^y sum(grad). */
 static __global__ void softmax_backward(bool logarithm, int64_t rows, int64_t columns,
                                         const float *y, float *grad) {
-  ep_cuda_follow();
+  kernels_overlap();
   for (int64_t row = blockIdx.x; row < rows; row += gridDim.x) {
     const float *of = y + row * columns;
     float *g = grad + row * columns;
@@ -243,7 +243,7 @@ cudaError_t ep_cuda_activation_undo(cudaStream_t stream, const ep_op *op, const 
 
 static __global__ void add(int64_t quads, int64_t count, const float *a, const float *b,
                            float *sum) {
-  ep_cuda_follow();
+  kernels_overlap();
   const int64_t threads = (int64_t)gridDim.x * THREADS;
   const int64_t thread = (int64_t)blockIdx.x * THREADS + threadIdx.x;
   for (int64_t quad = thread; quad < quads; quad += threads) {

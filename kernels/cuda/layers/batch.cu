@@ -145,7 +145,7 @@ template <typename T>
 static __global__ void __launch_bounds__(PIXEL_THREADS)
     take(ep_cuda_batch batch, int64_t rows, const ep_cuda_clock *clock, int each, int group,
          bool augments, manner how, T *out, int64_t pitch) {
-  ep_cuda_follow();
+  kernels_overlap();
   const int64_t blocks = gridDim.x;
   for (int64_t first = (int64_t)blockIdx.x * each; first < rows; first += blocks * each)
     rows_take(batch, first, first + each < rows ? first + each : rows, clock, group, augments, how,

@@ -173,7 +173,7 @@ static __device__ void running_move(const ep_cuda_norm &norm, int64_t channel, f
 /* The batch's mean and 1 / deviation of each channel into the figures, and into the running ones.
  */
 static __global__ void __launch_bounds__(THREADS) statistics(ep_cuda_norm norm) {
-  ep_cuda_follow();
+  kernels_overlap();
   const share mine(norm.op, norm.rows);
   const scratch at(norm);
   const int64_t channels = norm.op.in.channels, pixels = norm.op.in.height * norm.op.in.width;
@@ -194,7 +194,7 @@ static __global__ void __launch_bounds__(THREADS) statistics(ep_cuda_norm norm) 
 
 /* Evaluation: by the running figures. */
 static __global__ void __launch_bounds__(THREADS) forward(ep_cuda_norm norm) {
-  ep_cuda_follow();
+  kernels_overlap();
   const share mine(norm.op, norm.rows);
   const int64_t channels = norm.op.in.channels, c = mine.channel;
   if (!mine.exists) return;
@@ -213,7 +213,7 @@ static __global__ void __launch_bounds__(THREADS) forward(ep_cuda_norm norm) {
 /* The sums of grad and of grad times the normalized number: the parameters' gradient, and, over
  * their count, what is taken off each number's. */
 static __global__ void __launch_bounds__(THREADS) sums(ep_cuda_norm norm) {
-  ep_cuda_follow();
+  kernels_overlap();
   const share mine(norm.op, norm.rows);
   const scratch at(norm);
   const int64_t channels = norm.op.in.channels, c = mine.channel;
@@ -235,7 +235,7 @@ static __global__ void __launch_bounds__(THREADS) sums(ep_cuda_norm norm) {
 }
 
 static __global__ void __launch_bounds__(THREADS) backward(ep_cuda_norm norm) {
-  ep_cuda_follow();
+  kernels_overlap();
   const share mine(norm.op, norm.rows);
   const scratch at(norm);
   const int64_t channels = norm.op.in.channels, c = mine.channel;
@@ -265,7 +265,7 @@ static __device__ double column_sum(double value) {
 
 /* Training: statistics and outputs in one. */
 static __global__ void __launch_bounds__(COLUMN_LINES *WARP) columns_forward(ep_cuda_norm norm) {
-  ep_cuda_follow();
+  kernels_overlap();
   const int64_t channels = norm.op.in.channels;
   const int64_t channel = (int64_t)blockIdx.x * WARP + threadIdx.x;
   const bool exists = channel < channels;
@@ -300,7 +300,7 @@ static __global__ void __launch_bounds__(COLUMN_LINES *WARP) columns_forward(ep_
 
 /* Both sums, and the gradient by the input. */
 static __global__ void __launch_bounds__(COLUMN_LINES *WARP) columns_backward(ep_cuda_norm norm) {
-  ep_cuda_follow();
+  kernels_overlap();
   const int64_t channels = norm.op.in.channels;
   const int64_t channel = (int64_t)blockIdx.x * WARP + threadIdx.x;
   const bool exists = channel < channels;

@@ -14,7 +14,7 @@ static __device__ int64_t step_of(const ep_cuda_clock *clock, bool backward) {
 static __global__ void elements(ep_op op, int64_t first, int64_t count, bool aligned, uint64_t seed,
                                 const ep_cuda_clock *clock, bool backward, const float *x,
                                 float *y) {
-  ep_cuda_follow();
+  kernels_overlap();
   int64_t step = step_of(clock, backward), quads = (first + count + QUAD - 1) / QUAD;
   float scale = ep_dropout_scale(op.p);
   for (int64_t quad = first / QUAD + (int64_t)blockIdx.x * THREADS + threadIdx.x; quad < quads;
@@ -45,7 +45,7 @@ template <bool QUADS>
 static __global__ void channels(ep_op op, int64_t first, int64_t count, int64_t pixels, int lanes,
                                 uint64_t seed, const ep_cuda_clock *clock, bool backward,
                                 const float *x, float *y) {
-  ep_cuda_follow();
+  kernels_overlap();
   const int64_t step = step_of(clock, backward);
   const int lane = threadIdx.x % lanes, lines = THREADS / lanes;
   const float scale = ep_dropout_scale(op.p);

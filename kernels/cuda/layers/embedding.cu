@@ -25,7 +25,7 @@ template <typename Index> static __device__ Index place_of(float x, Index embedd
 template <typename Index>
 static __global__ void forward(Index rows, table of, const float *x, const float *weight,
                                float *y) {
-  ep_cuda_follow();
+  kernels_overlap();
   const Index numbers = (Index)of.numbers, dimension = (Index)of.dimension;
   const Index columns = numbers + (Index)of.columns;
   const Index width = numbers + (Index)of.columns * dimension, count = rows * width;
@@ -202,7 +202,7 @@ static __device__ void tile_add(table of, const tile &mine, const hits &list, in
 template <typename Index>
 static __global__ void weights(int64_t count, table of, int each, const float *x, const float *grad,
                                float *gradient) {
-  ep_cuda_follow();
+  kernels_overlap();
   __shared__ hits list;
   __shared__ int counts[2][WARPS];
   __shared__ float sums[WARPS][WARP];

@@ -18,15 +18,7 @@ static inline unsigned int ep_cuda_blocks(int64_t count, int64_t each) {
 
 /* --- kernels that follow each other ----------------------------------------------------------- */
 
-/* The first statement of a kernel that ep_cuda_queue queues. What it reads may be written while its
- * blocks are in place already: it has no __ldg of what kernels before it write. */
-static __device__ __forceinline__ void ep_cuda_follow() {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-  kernels_overlap();
-#endif
-}
-
-/* Queues a kernel that begins with ep_cuda_follow. One of few blocks is in place early: of many,
+/* Queues a kernel that begins with kernels_overlap. One of few blocks is in place early: of many,
  * the launch is a small part of the time. */
 template <class... OF, class... ARGUMENTS>
 static inline void ep_cuda_queue(cudaStream_t stream, dim3 blocks, dim3 threads, size_t shared,

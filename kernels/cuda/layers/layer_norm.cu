@@ -45,7 +45,7 @@ template <int SHARERS, int EACH> struct row_numbers {
 template <int SHARERS, int EACH, int BLOCKS = 0>
 static __global__ void __launch_bounds__(block_threads<SHARERS>, BLOCKS)
     layer_forward(ep_cuda_norm norm) {
-  ep_cuda_follow();
+  kernels_overlap();
   const int64_t columns = norm.op.in_features;
   const int of_block = block_threads<SHARERS> / SHARERS, rows_at_once = gridDim.x * of_block;
   const int sharer = threadIdx.x % SHARERS;
@@ -84,7 +84,7 @@ static __global__ void __launch_bounds__(block_threads<SHARERS>, BLOCKS)
 /* 32 features a block, a line of threads a row, WEIGHT_ROWS rows at once each; blockIdx.y is the
  * slice of the rows. */
 static __global__ void layer_weights(ep_cuda_norm norm) {
-  ep_cuda_follow();
+  kernels_overlap();
   __shared__ float of_line[LINES][2][WARP];
   const int64_t columns = norm.op.in_features, count = norm.bias ? 2 * columns : columns;
   const int64_t at = (int64_t)blockIdx.x * WARP + threadIdx.x;
@@ -121,7 +121,7 @@ static __global__ void layer_weights(ep_cuda_norm norm) {
 template <int SHARERS, int EACH, int BLOCKS = 0>
 static __global__ void __launch_bounds__(block_threads<SHARERS>, BLOCKS)
     layer_backward(ep_cuda_norm norm) {
-  ep_cuda_follow();
+  kernels_overlap();
   const int64_t columns = norm.op.in_features;
   const int of_block = block_threads<SHARERS> / SHARERS, rows_at_once = gridDim.x * of_block;
   const int sharer = threadIdx.x % SHARERS;
@@ -153,7 +153,7 @@ static __global__ void __launch_bounds__(block_threads<SHARERS>, BLOCKS)
 
 /* Rows that are wider than registers can hold: their numbers are read again. */
 static __global__ void __launch_bounds__(THREADS_MOST) widest_forward(ep_cuda_norm norm) {
-  ep_cuda_follow();
+  kernels_overlap();
   int64_t columns = norm.op.in_features;
   for (int64_t row = blockIdx.x; row < norm.rows; row += gridDim.x) {
     const float *x = norm.x + row * columns;
@@ -179,7 +179,7 @@ static __global__ void __launch_bounds__(THREADS_MOST) widest_forward(ep_cuda_no
 }
 
 static __global__ void __launch_bounds__(THREADS_MOST) widest_backward(ep_cuda_norm norm) {
-  ep_cuda_follow();
+  kernels_overlap();
   int64_t columns = norm.op.in_features;
   for (int64_t row = blockIdx.x; row < norm.rows; row += gridDim.x) {
     const float *x = norm.x + row * columns;

@@ -19,7 +19,7 @@ static __device__ void output_write(const ep_cuda_linear_forward &linear, int64_
 
 /* A thread an output: for few inputs. */
 static __global__ void forward_by_thread(ep_cuda_linear_forward linear) {
-  ep_cuda_follow();
+  kernels_overlap();
   int64_t stride = (int64_t)gridDim.x * THREADS;
   for (int64_t at = (int64_t)blockIdx.x * THREADS + threadIdx.x; at < linear.rows * linear.out;
        at += stride) {
@@ -34,7 +34,7 @@ static __global__ void forward_by_thread(ep_cuda_linear_forward linear) {
 
 /* A warp an output, its lanes along the inputs. */
 static __global__ void forward_by_warp(ep_cuda_linear_forward linear) {
-  ep_cuda_follow();
+  kernels_overlap();
   int lane = threadIdx.x % WARP;
   int64_t stride = (int64_t)gridDim.x * WARPS;
   for (int64_t at = (int64_t)blockIdx.x * WARPS + threadIdx.x / WARP; at < linear.rows * linear.out;
@@ -110,7 +110,7 @@ static __device__ void input_backward(const ep_cuda_linear_backward &linear, uns
 /* The first blocks do the parameters, the others the input. */
 static __global__ void backward(ep_cuda_linear_backward linear, int64_t count,
                                 unsigned int parameter_blocks) {
-  ep_cuda_follow();
+  kernels_overlap();
   if (blockIdx.x < parameter_blocks)
     parameters_backward(linear, count, blockIdx.x, parameter_blocks);
   else
@@ -275,7 +275,7 @@ static __device__ void input_tile(const ep_cuda_linear_backward &linear, unsigne
 static __global__ void __launch_bounds__(TILE_THREADS, 4)
     backward_tiles(ep_cuda_linear_backward linear, unsigned int parameter_tiles,
                    unsigned int tiles) {
-  ep_cuda_follow();
+  kernels_overlap();
   for (unsigned int tile = blockIdx.x; tile < tiles; tile += gridDim.x)
     if (tile < parameter_tiles)
       parameters_tile(linear, tile);
@@ -313,7 +313,7 @@ cudaError_t ep_cuda_linear_backward_run(cudaStream_t stream,
 
 /* 32 columns a block, 8 rows at a time; blockIdx.y is the slice. */
 static __global__ void column_sums(int64_t rows, int64_t columns, const float *grad, float *sums) {
-  ep_cuda_follow();
+  kernels_overlap();
   __shared__ float of_row[WARPS][WARP];
   int lane = threadIdx.x, line = threadIdx.y;
   int64_t first, last;

@@ -103,7 +103,7 @@ enum { EACH = 4 };
 /* One output against one target. */
 template <ep_loss_type TYPE>
 static __global__ void __launch_bounds__((ALONE_WARPS + 1) * WARP, 1) pointwise(ep_cuda_loss loss) {
-  ep_cuda_follow();
+  kernels_overlap();
   __shared__ ep_cuda_clock next;
   const int64_t count = loss.rows * loss.columns, threads = blockDim.x - WARP;
   const int64_t stride = gridDim.x * threads * EACH;
@@ -281,7 +281,7 @@ static_assert(alone_warps(4) == ALONE_WARPS && alone_warps(16) >= WARPS, "both k
 template <int LANES, int HELD>
 static __global__ void __launch_bounds__((alone_warps(HELD) + 1) * WARP, 1)
     classes(ep_cuda_loss loss) {
-  ep_cuda_follow();
+  kernels_overlap();
   __shared__ ep_cuda_clock next;
   constexpr int rows_each = WARP / LANES;
   const int32_t *y = (const int32_t *)loss.y;

@@ -20,22 +20,32 @@ static __device__ float rounded(float value) {
   return isfinite(near) ? near : value;
 }
 
+/* The same of a number, which becomes it; returns the nearest TF32 of what that leaves. */
+static __device__ float rest_of(float &value) {
+  const float all = value;
+  value = rounded(all);
+  return isfinite(value) ? rounded(all - value) : 0;
+}
+
+/* A lane's numbers of a row, zeros behind the last column. */
+static __device__ void row_read(const float *row, int64_t first, int64_t columns,
+                                float (&to)[ACROSS]) {
+#pragma unroll
+  for (int i = 0; i < ACROSS; i++) to[i] = first + i * WARP < columns ? row[first + i * WARP] : 0;
+}
+
 template <int FORM> struct number_of { typedef float type; };
 template <> struct number_of<EP_CUDA_OPERAND_BF16> { typedef half_number type; };
 
 template <int FORM>
 static __global__ void pack_rows(int64_t rows, int64_t columns, int64_t pitch, const float *from,
                                  typename number_of<FORM>::type *to, float *rest) {
-  ep_cuda_follow();
+  kernels_overlap();
   const int64_t first = (int64_t)blockIdx.x * ACROSS * WARP + threadIdx.x;
   for (int64_t row = (int64_t)blockIdx.y * LINES + threadIdx.y; row < rows;
        row += (int64_t)gridDim.y * LINES) {
     float value[ACROSS];
-#pragma unroll
-    for (int i = 0; i < ACROSS; i++) {
-      const int64_t column = first + i * WARP;
-      value[i] = column < columns ? from[row * columns + column] : 0;
-    }
+    row_read(from + row * columns, first, columns, value);
 #pragma unroll
     for (int i = 0; i < ACROSS; i++) {
       const int64_t column = first + i * WARP, at = row * pitch + column;
@@ -43,10 +53,9 @@ static __global__ void pack_rows(int64_t rows, int64_t columns, int64_t pitch, c
       if constexpr (FORM == EP_CUDA_OPERAND_BF16) {
         to[at] = __float2bfloat16_rn(value[i]);
       } else {
-        const float near = rounded(value[i]);
-        to[at] = near;
-        if constexpr (FORM == EP_CUDA_OPERAND_SPLIT)
-          rest[at] = isfinite(near) ? rounded(value[i] - near) : 0;
+        const float left = rest_of(value[i]);
+        to[at] = value[i];
+        if constexpr (FORM == EP_CUDA_OPERAND_SPLIT) rest[at] = left;
       }
     }
   }
@@ -56,18 +65,14 @@ static __global__ void pack_rows(int64_t rows, int64_t columns, int64_t pitch, c
 template <int FORM>
 static __global__ void pack_quads(int64_t quads, const float *from,
                                   typename number_of<FORM>::type *to, float *rest) {
-  ep_cuda_follow();
+  kernels_overlap();
   for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < quads;
        i += (int64_t)gridDim.x * blockDim.x) {
     float value[4], left[4];
     load<4>(from + 4 * i, value);
     if constexpr (FORM != EP_CUDA_OPERAND_BF16) {
 #pragma unroll
-      for (int k = 0; k < 4; k++) {
-        const float near = rounded(value[k]);
-        left[k] = isfinite(near) ? rounded(value[k] - near) : 0;
-        value[k] = near;
-      }
+      for (int k = 0; k < 4; k++) left[k] = rest_of(value[k]);
       if constexpr (FORM == EP_CUDA_OPERAND_SPLIT) store<4>(rest + 4 * i, left);
     }
     store<4>(to + 4 * i, value);
@@ -103,7 +108,7 @@ cudaError_t ep_cuda_operand_pack(cudaStream_t stream, ep_cuda_operand_form form,
 
 static __global__ void unpack_rows(int64_t rows, int64_t columns, int64_t pitch, const float *from,
                                    const float *bias, float *to) {
-  ep_cuda_follow();
+  kernels_overlap();
   const int64_t first = (int64_t)blockIdx.x * ACROSS * WARP + threadIdx.x;
   float more[ACROSS];
 #pragma unroll
@@ -112,11 +117,7 @@ static __global__ void unpack_rows(int64_t rows, int64_t columns, int64_t pitch,
   for (int64_t row = (int64_t)blockIdx.y * LINES + threadIdx.y; row < rows;
        row += (int64_t)gridDim.y * LINES) {
     float value[ACROSS];
-#pragma unroll
-    for (int i = 0; i < ACROSS; i++) {
-      const int64_t column = first + i * WARP;
-      value[i] = column < columns ? from[row * pitch + column] : 0;
-    }
+    row_read(from + row * pitch, first, columns, value);
 #pragma unroll
     for (int i = 0; i < ACROSS; i++)
       if (first + i * WARP < columns) to[row * columns + first + i * WARP] = value[i] + more[i];

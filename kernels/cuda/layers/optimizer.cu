@@ -38,7 +38,7 @@ static __device__ void gradients_read(const ep_cuda_gradient &of, int64_t at, fl
 
 /* One optimizer's. */
 template <ep_optimizer_type TYPE> static __global__ void step(ep_cuda_update update) {
-  ep_cuda_follow();
+  kernels_overlap();
   const int64_t block = (int64_t)blockIdx.x * EACH + threadIdx.x / GROUP;
   if (block >= update.blocks) return;
   const ep_cuda_gradient of =
@@ -88,7 +88,7 @@ static void step_launch(cudaStream_t stream, const ep_cuda_update *update) {
 
 /* Each block's share of the square of the gradients' norm. */
 static __global__ void square(ep_cuda_update update) {
-  ep_cuda_follow();
+  kernels_overlap();
   const ep_cuda_gradient of =
       update.gradients[ep_cuda_gradient_of_block(update.gradients, update.gradients_count)];
   int64_t at = (blockIdx.x - of.first_block) * THREADS + threadIdx.x;
@@ -99,7 +99,7 @@ static __global__ void square(ep_cuda_update update) {
 
 /* One block adds them, always in the same order. */
 static __global__ void norm(ep_cuda_update update, ep_cuda_other_squares others) {
-  ep_cuda_follow();
+  kernels_overlap();
   double sum = 0;
   for (int64_t i = threadIdx.x; i < update.blocks; i += THREADS) sum += update.squares[i];
   for (int part = 0; part < others.count; part++)
@@ -138,7 +138,7 @@ cudaError_t ep_cuda_optimizer_run(cudaStream_t stream, const ep_cuda_update *upd
 
 static __global__ void steps_make(ep_optimizer optimizer, int64_t first_step, int64_t steps,
                                   const float *lr, int64_t lr_count, ep_optimizer_step *out) {
-  ep_cuda_follow();
+  kernels_overlap();
   int64_t stride = (int64_t)gridDim.x * blockDim.x;
   for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < steps; i += stride)
     out[i] = ep_optimizer_step_make(&optimizer, lr[lr_count == 1 ? 0 : i], first_step + i + 1);

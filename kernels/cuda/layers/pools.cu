@@ -77,7 +77,7 @@ static __device__ float divisor_of(const window &w, const range &rows, const ran
 template <ep_layer_type TYPE, int EACH>
 static __global__ void __launch_bounds__(THREADS)
     forward(window w, int64_t planes, int64_t at_once, const float *x, float *y, int32_t *places) {
-  ep_cuda_follow();
+  kernels_overlap();
   const bool is_max = TYPE == EP_LAYER_MAX_POOL2D;
   const uint32_t thread = blockIdx.x * THREADS + threadIdx.x, out_plane = w.out[0] * w.out[1];
   const int64_t in_plane = (int64_t)w.in[0] * w.in[1], first = thread / out_plane;
@@ -125,7 +125,7 @@ static __global__ void __launch_bounds__(THREADS)
 template <ep_layer_type TYPE>
 static __global__ void __launch_bounds__(THREADS)
     means_by_warp(window w, int64_t count, const float *x, float *y) {
-  ep_cuda_follow();
+  kernels_overlap();
   const int lines = THREADS / WARP, lane = threadIdx.x % WARP, width = w.in[1];
   const int64_t in_plane = (int64_t)w.in[0] * width, out_plane = (int64_t)w.out[0] * w.out[1];
   for (int64_t at = (int64_t)blockIdx.x * lines + threadIdx.x / WARP; at < count;
@@ -152,7 +152,7 @@ template <ep_layer_type TYPE, int EACH>
 static __global__ void __launch_bounds__(THREADS)
     backward(window w, int64_t planes, int64_t at_once, const float *grad, const int32_t *places,
              float *grad_x) {
-  ep_cuda_follow();
+  kernels_overlap();
   const bool is_max = TYPE == EP_LAYER_MAX_POOL2D, adapts = TYPE == EP_LAYER_ADAPTIVE_AVG_POOL2D;
   const uint32_t thread = blockIdx.x * THREADS + threadIdx.x, in_plane = w.in[0] * w.in[1];
   const int64_t out_plane = (int64_t)w.out[0] * w.out[1], first = thread / in_plane;

@@ -134,7 +134,7 @@ static __device__ __forceinline__ void weights_load(float, const ep_cuda_thin_li
 template <typename T, bool aligned>
 static __global__ void __launch_bounds__(FORWARD_WARPS *WARP)
     thin_forward(ep_cuda_thin_linear t, const float *bias, float *output) {
-  ep_cuda_follow();
+  kernels_overlap();
   __shared__ float held[FORWARD_WARPS][FORWARD_ROWS][OUTPUTS + 1];
   constexpr int each = 16 / sizeof(T), wide = 4 * each;
   const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
@@ -414,7 +414,7 @@ static __device__ __forceinline__ void back_finish(const ep_cuda_thin_linear &t,
 /* blockIdx.x: columns, 256 bytes a warp; blockIdx.y: a slice of the rows, in sixteens. */
 template <typename T, bool relu, bool aligned>
 static __global__ void __launch_bounds__(BACK_THREADS, 2) thin_back(ep_cuda_thin_linear t) {
-  ep_cuda_follow();
+  kernels_overlap();
   __shared__ row_grads held[BACK_ROWS];
   const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
   const int u = lane / 4, q = lane % 4;

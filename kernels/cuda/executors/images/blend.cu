@@ -173,7 +173,7 @@ static __device__ void parts_store(const ep_images_blend &blend, int64_t pixel, 
 template <typename T, int K, int A>
 static __global__ void __launch_bounds__(EP_IMAGES_THREADS)
     forward(const __grid_constant__ ep_images_blend blend, windows all) {
-  ep_cuda_follow();
+  kernels_overlap();
   constexpr int N = PACK<T>;
   int64_t channel = ((int64_t)blockIdx.y * blockDim.x + threadIdx.x) * N;
   if (channel >= blend.pitch) return;
@@ -216,7 +216,7 @@ static __device__ normal<N> normal_of(const ep_images_blend &blend, int64_t chan
 template <typename T, int K, int A, bool sums>
 static __global__ void __launch_bounds__(EP_IMAGES_THREADS)
     back(const __grid_constant__ ep_images_blend blend, windows all) {
-  ep_cuda_follow();
+  kernels_overlap();
   constexpr int N = PACK<T>;
   int64_t channel = ((int64_t)blockIdx.y * blockDim.x + threadIdx.x) * N;
   float sum[N] = {}, product[N] = {};
@@ -278,7 +278,7 @@ static __global__ void __launch_bounds__(EP_IMAGES_THREADS)
 template <typename T>
 static __global__ void __launch_bounds__(EP_IMAGES_THREADS, 3)
     back_usual(const __grid_constant__ ep_images_blend blend, windows all) {
-  ep_cuda_follow();
+  kernels_overlap();
   constexpr int N = PACK<T>;
   int64_t channel = ((int64_t)blockIdx.y * blockDim.x + threadIdx.x) * N;
   if (channel >= blend.pitch) return;

@@ -9,7 +9,7 @@
 template <typename T>
 static __global__ void take(int64_t count, int64_t channels, int64_t pixels, int64_t quads,
                             const float *from, T *to) {
-  ep_cuda_follow();
+  kernels_overlap();
   for (int64_t at = (int64_t)blockIdx.x * EP_IMAGES_THREADS + threadIdx.x; at < count;
        at += (int64_t)gridDim.x * EP_IMAGES_THREADS) {
     int64_t pixel = at % pixels, rest = at / pixels, quad = rest % quads, row = rest / quads;
@@ -26,7 +26,7 @@ static __global__ void take(int64_t count, int64_t channels, int64_t pixels, int
 template <typename T>
 static __global__ void give(int64_t count, int64_t channels, int64_t pixels, int64_t packs,
                             const T *from, float *to) {
-  ep_cuda_follow();
+  kernels_overlap();
   constexpr int N = PACK<T>;
   for (int64_t at = (int64_t)blockIdx.x * EP_IMAGES_THREADS + threadIdx.x; at < count;
        at += (int64_t)gridDim.x * EP_IMAGES_THREADS) {
@@ -68,7 +68,7 @@ cudaError_t ep_images_give(cudaStream_t stream, bool half, int64_t rows, int64_t
  * packs. C: 1 … 4. */
 template <typename T, int C>
 static __global__ void patches(ep_op op, uint32_t count, uint32_t packs, const T *x, T *to) {
-  ep_cuda_follow();
+  kernels_overlap();
   constexpr int TAPS = PACK<T>;
   const uint32_t wide = (uint32_t)op.kernel[1], chunks = (packs + C - 1) / C;
   const int high = (int)op.in.height, across = (int)op.in.width;
@@ -203,7 +203,7 @@ static __device__ void share_copy(const ep_images_weight &of, const ep_images_or
 }
 
 static __global__ void weights_copy(const ep_images_weight *weights, int count) {
-  ep_cuda_follow();
+  kernels_overlap();
   const ep_images_weight of = weight_of(weights, count, false);
   const share mine = share_of(of);
   if (of.copy.numbers && of.half)
@@ -242,7 +242,7 @@ static __device__ void sum_put(const ep_images_weight &of, int64_t at, float sum
 enum { ADD_ACROSS = 32, ADD_DOWN = 8 };
 
 static __global__ void slices_add(const ep_images_weight *weights, int count) {
-  ep_cuda_follow();
+  kernels_overlap();
   __shared__ float held[ADD_DOWN][ADD_ACROSS];
   const ep_images_weight of = weight_of(weights, count, true);
   const int64_t numbers = of.copy_gradient.part;
@@ -263,7 +263,7 @@ static __global__ void slices_add(const ep_images_weight *weights, int count) {
 /* Of gradients without slices: what a block's threads have is one piece of it, and turned in shared
  * memory. */
 static __global__ void weights_back(const ep_images_weight *weights, int count) {
-  ep_cuda_follow();
+  kernels_overlap();
   __shared__ float turned[EP_IMAGES_WEIGHT_THREADS * EP_IMAGES_WEIGHT_TAPS];
   const ep_images_weight of = weight_of(weights, count, false);
   const share mine = share_of(of);
@@ -339,7 +339,7 @@ enum { DROPPED_PIXELS = 4 };
 template <typename T>
 static __global__ void dropout(ep_op op, int64_t first, int64_t count, int64_t packs, uint64_t seed,
                                const ep_cuda_clock *clock, bool backward, const T *x, T *y) {
-  ep_cuda_follow();
+  kernels_overlap();
   constexpr int N = PACK<T>, PIXELS = DROPPED_PIXELS;
   const int64_t pixels = op.out.height * op.out.width, channels = op.out.channels;
   const int64_t chunks = (pixels + PIXELS - 1) / PIXELS;
@@ -391,7 +391,7 @@ cudaError_t ep_images_dropout(cudaStream_t stream, bool half, const ep_op *op, i
 /* --- sums ------------------------------------------------------------------------------------ */
 
 template <typename T> static __global__ void add(int64_t packs, const T *other, T *sum) {
-  ep_cuda_follow();
+  kernels_overlap();
   constexpr int N = PACK<T>;
   for (int64_t at = (int64_t)blockIdx.x * EP_IMAGES_THREADS + threadIdx.x; at < packs;
        at += (int64_t)gridDim.x * EP_IMAGES_THREADS) {
@@ -419,7 +419,7 @@ cudaError_t ep_images_add(cudaStream_t stream, bool half, int64_t count, const v
 
 /* [pixels, pitch], in packs. */
 static __global__ void split(uint32_t count, uint32_t packs, const float *from, float *to) {
-  ep_cuda_follow();
+  kernels_overlap();
   constexpr int N = PACK<float>;
   for (uint32_t at = blockIdx.x * EP_IMAGES_THREADS + threadIdx.x; at < count;
        at += gridDim.x * EP_IMAGES_THREADS) {

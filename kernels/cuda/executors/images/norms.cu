@@ -12,7 +12,7 @@
  * zero takes no bits away. */
 template <typename T>
 static __global__ void __launch_bounds__(EP_IMAGES_THREADS) statistics(ep_images_norm norm) {
-  ep_cuda_follow();
+  kernels_overlap();
   constexpr int N = PACK<T>, DEEP = 8;
   int64_t channel = ((int64_t)blockIdx.y * blockDim.x + threadIdx.x) * N;
   int pixels = (int)norm.pixels;
@@ -56,7 +56,7 @@ static __device__ double slices_sum(const float *row, int slices) {
 }
 
 template <typename T> static __global__ void figures_forward(ep_images_norm norm) {
-  ep_cuda_follow();
+  kernels_overlap();
   int64_t c = (int64_t)blockIdx.x * CHANNELS + threadIdx.y, pitch = norm.pitch;
   int slices = norm.slices;
   if (c >= pitch) return;
@@ -88,7 +88,7 @@ template <typename T> static __global__ void figures_forward(ep_images_norm norm
 }
 
 static __global__ void figures_back(ep_images_norm norm, float *gradient) {
-  ep_cuda_follow();
+  kernels_overlap();
   int64_t c = (int64_t)blockIdx.x * CHANNELS + threadIdx.y;
   int slices = norm.slices;
   if (c >= norm.pitch) return;

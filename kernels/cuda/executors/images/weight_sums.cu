@@ -130,7 +130,7 @@ static __device__ __forceinline__ void tile_multiply(const float *held, int row,
 template <typename T, bool PRECISE>
 static __global__ void __launch_bounds__(T::THREADS, T::BLOCKS)
     sums_run(const __grid_constant__ ep_images_weight_sums of) {
-  ep_cuda_follow();
+  kernels_overlap();
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
   extern __shared__ float4 memory[];
   __shared__ place places[2][DEPTH];

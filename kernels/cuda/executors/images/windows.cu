@@ -83,7 +83,7 @@ enum { AT_ONCE = 5 };
 template <typename T>
 static __global__ void __launch_bounds__(EP_IMAGES_THREADS)
     forward(pool p, uint32_t count, const T *x, T *y, uint8_t *places) {
-  ep_cuda_follow();
+  kernels_overlap();
   constexpr int N = PACK<T>;
   int64_t channel = channel_of<N>();
   if (channel >= p.pitch) return;
@@ -142,7 +142,7 @@ static __global__ void __launch_bounds__(EP_IMAGES_THREADS)
 template <typename T>
 static __global__ void __launch_bounds__(EP_IMAGES_THREADS)
     back(pool p, uint32_t count, const T *grad, const uint8_t *places, T *grad_x) {
-  ep_cuda_follow();
+  kernels_overlap();
   constexpr int N = PACK<T>;
   int64_t channel = channel_of<N>();
   if (channel >= p.pitch) return;
@@ -181,7 +181,7 @@ static __global__ void __launch_bounds__(EP_IMAGES_THREADS)
 template <typename T>
 static __global__ void __launch_bounds__(EP_IMAGES_THREADS)
     back_apart(pool p, uint32_t count, const T *grad, const uint8_t *places, T *grad_x) {
-  ep_cuda_follow();
+  kernels_overlap();
   constexpr int N = PACK<T>;
   const int64_t channel = channel_of<N>();
   if (channel >= p.pitch) return;
@@ -217,7 +217,7 @@ static __global__ void __launch_bounds__(EP_IMAGES_THREADS)
 /* A mean of many pixels: a block an output, lines of threads its pixels. */
 template <typename T>
 static __global__ void __launch_bounds__(EP_IMAGES_THREADS) means(pool p, const T *x, T *y) {
-  ep_cuda_follow();
+  kernels_overlap();
   constexpr int N = PACK<T>, DEEP = 8;
   __shared__ float held[N][EP_IMAGES_THREADS];
   const int64_t channel = ((int64_t)blockIdx.y * blockDim.x + threadIdx.x) * N;
