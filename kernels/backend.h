@@ -18,7 +18,7 @@
 extern "C" {
 #endif
 
-#define EP_BACKEND_VERSION 6
+#define EP_BACKEND_VERSION 7
 
 typedef struct ep_backend ep_backend;
 typedef struct ep_instance ep_instance;
@@ -83,6 +83,10 @@ typedef struct {
   ep_status (*compile)(ep_backend *backend, const ep_program *program, const char *executor,
                        ep_instance **out, ep_error *error);
   void (*release)(ep_instance *instance);
+  /* Whether `compile` of the program by that executor would find its kernels compiled. If not, they
+   * are compiled from now on, in the background, for later: a second or more. No slot: this
+   * backend's kernels are always there. */
+  bool (*compile_ahead)(ep_backend *backend, const ep_program *program, const char *executor);
   void (*instance_info)(const ep_instance *instance, ep_instance_info *out);
 
   /* x: [rows, the stored shape's count] of x_type; y: [rows, target_columns] float32, or int32

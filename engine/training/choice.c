@@ -29,7 +29,7 @@ enum { TIMINGS = 3, REMEMBERED = 256 };
 typedef struct {
   uint64_t program; /* 0 = none */
   char device[EP_DEVICE_ID_BYTES];
-  ep_tried_executors tried; /* the first is what was chosen */
+  ep_tried_executors tried; /* the first is the device's own choice */
 } choice;
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* guards the two below */
@@ -40,10 +40,17 @@ static bool is_text(const char *text, size_t bytes) {
   return text[0] != '\0' && memchr(text, '\0', bytes);
 }
 
+/* The device's own choice is another one once its kernel is compiled. */
+static ep_cache_key kept_key(const ep_trainer *t, const ep_backend_info *backend, const char *own) {
+  ep_cache_key key = ep_trainer_cache_key(t, backend, "executor");
+  ep_cache_key_add(&key, own);
+  return key;
+}
+
 /* What an earlier worker wrote. */
-static bool kept_read(const ep_trainer *t, const ep_backend_info *backend,
+static bool kept_read(const ep_trainer *t, const ep_backend_info *backend, const char *own,
                       ep_tried_executors *out) {
-  const ep_cache_key key = ep_trainer_cache_key(t, backend, "executor");
+  const ep_cache_key key = kept_key(t, backend, own);
   size_t bytes = 0;
   char *kept = ep_cache_read(&key, &bytes);
   ep_tried_executors tried = {0};
@@ -60,15 +67,16 @@ static bool kept_read(const ep_trainer *t, const ep_backend_info *backend,
 
 static void kept_write(const ep_trainer *t, const ep_backend_info *backend,
                        const ep_tried_executors *tried) {
-  const ep_cache_key key = ep_trainer_cache_key(t, backend, "executor");
+  const ep_cache_key key = kept_key(t, backend, tried->executor[0].name);
   ep_cache_write(&key, (const char *)tried, sizeof *tried);
 }
 
-static bool recall(uint64_t program, const char *device, ep_tried_executors *out) {
+static bool recall(uint64_t program, const char *device, const char *own, ep_tried_executors *out) {
   bool found = false;
   pthread_mutex_lock(&mutex);
   for (int i = 0; i < REMEMBERED && !found; i++) {
-    found = remembered[i].program == program && strcmp(remembered[i].device, device) == 0;
+    found = remembered[i].program == program && strcmp(remembered[i].device, device) == 0 &&
+            strcmp(remembered[i].tried.executor[0].name, own) == 0;
     if (found) *out = remembered[i].tried;
   }
   pthread_mutex_unlock(&mutex);
@@ -248,8 +256,9 @@ ep_status ep_choice_make(ep_trainer *t, ep_error *error) {
   count = candidates_cut(t, candidates, count, own_seconds);
   if (count == 0) return EP_OK;
   const uint64_t program = ep_plan_signature(t->plan);
-  if (recall(program, t->job->device, &t->tried)) return recalled_make(t, info.executor, error);
-  if (kept_read(t, &backend, &t->tried)) {
+  if (recall(program, t->job->device, info.executor, &t->tried))
+    return recalled_make(t, info.executor, error);
+  if (kept_read(t, &backend, info.executor, &t->tried)) {
     remember(program, t->job->device, &t->tried);
     return recalled_make(t, info.executor, error);
   }

@@ -136,53 +136,33 @@ ep_status ep_trainer_instance_make(ep_trainer *t, const char *executor, ep_error
 
 /* --- the first executor ---------------------------------------------------------------------- */
 
-/* On disk. */
-typedef struct {
-  int64_t compiled; /* whether the device's own choice was */
-  int64_t asked;    /* trainings that went another way */
-} start_record;
-
-static start_record start_read(const ep_cache_key *key) {
-  start_record found = {0};
-  size_t bytes = 0;
-  char *kept = ep_cache_read(key, &bytes);
-  if (kept && bytes == sizeof found) memcpy(&found, kept, sizeof found);
-  free(kept);
-  return found;
-}
-
-/* Whether it is the first of the device's executors that takes the program. */
-static bool is_own_choice(const ep_trainer *t, const ep_device_info *device, const char *name) {
-  int count, first = 0;
+/* The first of the device's executors that takes the program; NULL: none does. */
+static const ep_executor_profile *own_choice(const ep_trainer *t, const ep_device_info *device) {
+  int count;
   const ep_executor_profile *const *executors = ep_cost_executors(device->id, &count);
-  while (first < count && !ep_cost_executor_takes(executors[first], t->plan, device)) first++;
-  return first < count && strcmp(executors[first]->name, name) == 0;
+  for (int i = 0; i < count; i++)
+    if (ep_cost_executor_takes(executors[i], t->plan, device)) return executors[i];
+  return NULL;
 }
 
 /* The executor that a training on a GPU begins with; NULL: the device's own choice. Where that one
  * has to be compiled first and the training is so short that another one is expected to end sooner,
- * it is the other one (ep_plan_estimate). What became of earlier trainings of the program is on
- * disk: a program that comes again and again is compiled once waiting has cost as much. name:
+ * it is the other one, and its kernel is compiled meanwhile, for those that come. name:
  * [EP_EXECUTOR_BYTES], written. */
 static const char *first_executor(const ep_trainer *t, char *name) {
+  const ep_backend_ops *ops = t->job->backend_ops;
   ep_backend_info backend;
   ep_error error;
   if (strcmp(t->job->device, "cpu") == 0 || ep_program_ranks(&t->plan->program) > 1 ||
-      t->job->backend_ops->info(t->job->backend, &backend, &error) != EP_OK)
+      !ops->compile_ahead || ops->info(t->job->backend, &backend, &error) != EP_OK)
     return NULL;
-  const ep_cache_key key = ep_trainer_cache_key(t, &backend, "first executor");
-  start_record found = start_read(&key);
-  if (found.compiled) return NULL;
   const ep_device_info device = ep_trainer_device(t, &backend);
-  const ep_program_past past = {.asked = found.asked};
-  const ep_estimate estimate = ep_plan_estimate(t->plan, t->job->spec, &device, NULL, &past);
-  if (!estimate.executor[0]) return NULL;
-  const bool own = is_own_choice(t, &device, estimate.executor);
-  found.compiled = own;
-  found.asked += !own;
-  ep_cache_write(&key, (const char *)&found, sizeof found);
-  if (own) return NULL;
-  snprintf(name, EP_EXECUTOR_BYTES, "%s", estimate.executor);
+  const ep_executor_profile *own = own_choice(t, &device);
+  const ep_estimate sooner = ep_plan_estimate(t->plan, t->job->spec, &device, NULL, NULL);
+  if (!own || !sooner.executor[0] || strcmp(own->name, sooner.executor) == 0 ||
+      ops->compile_ahead(t->job->backend, &t->plan->program, own->name))
+    return NULL;
+  snprintf(name, EP_EXECUTOR_BYTES, "%s", sooner.executor);
   return name;
 }
 

@@ -7,6 +7,7 @@
 #include "kernels/cuda/instance.h"
 #include "kernels/cuda/plans/plans.h"
 #include "kernels/cuda/population/population.h"
+#include "kernels/cuda/runtime/nvrtc.h"
 #include "kernels/cuda/runtime/probe.h"
 
 #define DECLARE(name, compiler) extern const ep_cuda_executor ep_cuda_##name##_executor;
@@ -65,6 +66,30 @@ static ep_status cuda_compile(ep_backend *backend, const ep_program *program, co
     lacked = lacked || status == EP_NO_MEMORY;
   }
   return lacked ? told(error, &lack, EP_NO_MEMORY) : told(error, &why, EP_UNSUPPORTED);
+}
+
+/* The kernel of an executor whose kernel is compiled at run time. */
+typedef struct {
+  const char *file; /* NULL: the executor's kernels are part of the plug-in */
+  char *(*source)(const ep_program *program, const ep_gpu_traits *gpu);
+} run_time_kernel;
+
+#define SOURCE_NVCC(name)
+#define SOURCE_NVRTC(name) \
+  char *ep_cuda_##name##_source(const ep_program *program, const ep_gpu_traits *gpu);
+#define SOURCE(name, compiler) SOURCE_##compiler(name)
+EP_CUDA_EXECUTORS(SOURCE)
+
+#define KERNEL_NVCC(name) {NULL, NULL},
+#define KERNEL_NVRTC(name) {"kernels/cuda/executors/" #name "/kernel.cuh", ep_cuda_##name##_source},
+#define KERNEL(name, compiler) KERNEL_##compiler(name)
+static const run_time_kernel kernels[] = {EP_CUDA_EXECUTORS(KERNEL)};
+
+static bool cuda_compile_ahead(ep_backend *backend, const ep_program *program, const char *name) {
+  int at = 0;
+  if (executor_choose(backend, program, name, &at, NULL) != EP_OK || !kernels[at].file) return true;
+  return ep_cuda_compile_ahead(backend, kernels[at].file,
+                               kernels[at].source(program, &backend->gpu));
 }
 
 static void cuda_release(ep_instance *instance) {
@@ -129,6 +154,7 @@ const ep_backend_ops *ep_backend_plugin(void) {
       .probe = ep_cuda_device_probe,
       .compile = cuda_compile,
       .release = cuda_release,
+      .compile_ahead = cuda_compile_ahead,
       .instance_info = ep_cuda_instance_info,
       .load_data = cuda_load_data,
       .train_segment = cuda_train_segment,

@@ -35,8 +35,8 @@ CPU_EPOCH_OPERATIONS_MAX = 1e11  # on a CPU an epoch has fewer rows, at least on
 CHECK_STEPS, CHECK_OPERATIONS_MAX, CHECK_RATE = 4, 4e11, 10
 # How far the loss after the check's steps may be from the peer's: a share of how far it went, and of itself.
 CHECK_SHARES = {"fp32": (0.005, 0.00001), "tf32": (0.05, 0.003), "bf16": (0.2, 0.02)}
-# A program that is asked for again is compiled once waiting has cost as much.
-WARM_SECONDS, WARM_JOBS = 1.2, 4
+# The first trainings load what was compiled ahead.
+WARM_SECONDS, WARM_JOBS = 1.2, 2
 APART = 0.3  # of the first loss: losses of shuffled trainings that differ by more are reported
 
 
@@ -128,6 +128,7 @@ class Lane:
     def __init__(self, sample, module, device, variants, rows):
         self.sample, self.module, self.device, self.variants, self.rows = sample, module, device, variants, rows
         self.process, self.absent, self.version = None, None, None
+        self.seconds = 0  # of its preparations
         self.ready, self.failed = {}, {}  # row's name -> (process, variants); -> [(variant, reason)]
         self.all = []
 
@@ -138,6 +139,7 @@ class Lane:
             self.version = self.process.hello()
 
     def prepare(self):
+        began = time.monotonic()
         for row in self.rows:
             reasons = self.failed.setdefault(row.name, [])
             for variant in self.variants:
@@ -147,6 +149,7 @@ class Lane:
                     break
                 if self.prepare_one(row, variant, min(left, self.sample.options.compile_seconds), reasons):
                     break  # those behind it stand for it where it fails
+            self.seconds = time.monotonic() - began
 
     def prepare_one(self, row, variant, seconds, reasons):
         try:
@@ -230,8 +233,8 @@ class Sample(Bench):
         """(module, device, variants of which the first that works counts, processes beside each other)"""
         cores, compiled = len(os.sched_getaffinity(0)), not self.options.no_compile
         if self.kind == "cuda":
-            return [("torch", "cuda", ["graph", "eager"], max(1, cores // 8)),
-                    ("jax", "cuda", ["scan"], max(1, cores // 5))] + \
+            return [("torch", "cuda", ["graph", "eager"], max(1, cores // 5)),
+                    ("jax", "cuda", ["scan"], max(1, cores // 3))] + \
                 [("torch", "cuda", ["compile+graph"], max(1, cores // 4))] * compiled
         return [("torch", "cpu", ["eager"], 1), ("numpy", "cpu", ["arrays"], 1), ("sklearn", "cpu", ["sgd"], 1),
                 ("jax", "cpu", ["scan"], 1)] + [("torch", "cpu", ["compile"], 1)] * compiled
@@ -251,8 +254,19 @@ class Sample(Bench):
         for first in range(0, len(threads), together):
             for thread in threads[first:first + together]:
                 thread.start()
+            if first == 0 and self.kind == "cuda":
+                self.begin(rows)
             for thread in threads[first:first + together]:
                 thread.join()
+
+    def begin(self, rows):
+        """One epoch of each on the daemon, which from then on compiles in the background what is faster."""
+        for row in rows:
+            daemon = self.daemon(row.one_core)
+            try:
+                OurRuns(daemon, row, self.upload(daemon, row)).run(1)
+            except Exception as reason:  # is met again, and reported, when the network is measured
+                self.said(reason)
 
     def peers_of(self, row):
         ready, missing = [], []
@@ -330,7 +344,7 @@ class Sample(Bench):
         return ours, peers, missing, epochs
 
     def settle(self, ours, epochs):
-        """Where there is a GPU, jobs until the daemon has compiled what pays: peers are compiled too."""
+        """Where there is a GPU, jobs that load the kernels which the daemon compiled while peers were prepared."""
         begin = time.monotonic()
         for _ in range(WARM_JOBS):
             if self.kind == "cuda" and time.monotonic() - begin < WARM_SECONDS:
@@ -471,7 +485,8 @@ def shard(sample, rows, out, path):
         for lane in sample.lanes:
             if lane.version or lane.absent:
                 out["versions"][f"{lane.module} {lane.device}"] = lane.version or f"not there: {lane.absent}"
-        print(f"  prepared in {time.monotonic() - began:.0f} s", flush=True)
+        lanes = ", ".join(f"{lane.module} {lane.variants[0]} {lane.seconds:.0f}" for lane in sample.lanes)
+        print(f"  prepared in {time.monotonic() - began:.0f} s ({lanes})", flush=True)
         for row in rows:
             if sample.late():
                 print("  the time is over: run again to go on", flush=True)

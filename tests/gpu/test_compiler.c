@@ -187,6 +187,51 @@ START_TEST(who_waited_for_one_that_failed_tries_itself) {
 }
 END_TEST
 
+static bool compiled_ahead(int number) {
+  char *program = malloc(64);
+  ck_assert_ptr_nonnull(program);
+  snprintf(program, 64, "#define NUMBER %d\n", number);
+  return ep_cuda_compile_ahead(&backend, "tiny.cuh", program);
+}
+
+static void moment_wait(void) {
+  const struct timespec moment = {.tv_nsec = 2000000};
+  nanosleep(&moment, NULL);
+}
+
+/* In the end each is there, whoever waits and however often it is asked for; nothing is loaded. */
+START_TEST(programs_are_compiled_ahead) {
+  enum { PROGRAMS = 5 };
+  ep_cuda_compiled *out;
+  for (int i = 0; i < PROGRAMS; i++) ck_assert(!compiled_ahead(i));
+  for (int i = 0; i < PROGRAMS; i++)
+    while (!compiled_ahead(i)) moment_wait();
+  ck_assert_int_eq(loads, 0);
+  ck_assert_uint_eq(loaded(3, &out), 1);
+  ep_cuda_compiled_release(out);
+  teardown(); /* what is loaded need not be on disk */
+  ck_assert(compiled_ahead(3));
+}
+END_TEST
+
+/* The one that has waited for longest is asked for again by who needs it. */
+START_TEST(of_too_many_the_last_are_compiled) {
+  const int count = 2 * EP_CUDA_AHEAD_MAX;
+  for (int i = 0; i < count; i++) compiled_ahead(i);
+  while (!compiled_ahead(count - 1)) moment_wait();
+}
+END_TEST
+
+/* A program that is none is left to who needs it, and those behind it are compiled. */
+START_TEST(what_fails_ahead_holds_up_nobody) {
+  char *none = strdup("#error none\n");
+  ck_assert_ptr_nonnull(none);
+  ck_assert(!ep_cuda_compile_ahead(&backend, "tiny.cuh", none));
+  while (!compiled_ahead(1)) moment_wait();
+  ck_assert(!ep_cuda_compile_ahead(&backend, "tiny.cuh", NULL)); /* memory was short */
+}
+END_TEST
+
 EP_SUITE("cuda/compiler") {
   if (!ep_cuda_compiler_exists()) {
     printf("skipped: NVRTC is not installed\n");
@@ -200,4 +245,7 @@ EP_SUITE("cuda/compiler") {
   tcase_add_test(cases, two_programs_do_not_wait_for_each_other);
   tcase_add_test(cases, one_program_is_loaded_once);
   tcase_add_test(cases, who_waited_for_one_that_failed_tries_itself);
+  tcase_add_test(cases, programs_are_compiled_ahead);
+  tcase_add_test(cases, of_too_many_the_last_are_compiled);
+  tcase_add_test(cases, what_fails_ahead_holds_up_nobody);
 }

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include "api/limits.h"
 #include "kernels/cache/cache.h"
@@ -99,8 +101,8 @@ static ep_status program_create(const char *file, const char *header, nvrtcProgr
 enum { OPTIONS = 3, ARCHITECTURE_BYTES = 32 };
 
 /* architecture: [ARCHITECTURE_BYTES], written; lent to the options. */
-static void options_make(const ep_backend *backend, char *architecture, const char **options) {
-  snprintf(architecture, ARCHITECTURE_BYTES, "--gpu-architecture=sm_%d", backend->gpu.capability);
+static void options_make(int capability, char *architecture, const char **options) {
+  snprintf(architecture, ARCHITECTURE_BYTES, "--gpu-architecture=sm_%d", capability);
   options[0] = architecture;
   options[1] = "--std=c++17";
   options[2] = "--device-as-default-execution-space";
@@ -139,11 +141,11 @@ static ep_status cubin_make(const char *file, const char *header, const char *co
 }
 
 /* From the disk, or from the compiler. */
-static ep_status cubin_get(const ep_backend *backend, const char *file, const char *header,
-                           char **cubin, size_t *bytes, ep_error *error) {
+static ep_status cubin_get(int capability, const char *file, const char *header, char **cubin,
+                           size_t *bytes, ep_error *error) {
   char architecture[ARCHITECTURE_BYTES];
   const char *options[OPTIONS];
-  options_make(backend, architecture, options);
+  options_make(capability, architecture, options);
   ep_cache_key key = cubin_key(file, header, options);
   *cubin = ep_cache_read(&key, bytes);
   if (*cubin) return EP_OK;
@@ -247,7 +249,8 @@ static ep_status kernel_load(const ep_backend *backend, const char *name, ep_cud
                              ep_error *error) {
   char *cubin = NULL;
   size_t bytes = 0;
-  ep_status status = cubin_get(backend, self->file, self->program, &cubin, &bytes, error);
+  ep_status status =
+      cubin_get(backend->gpu.capability, self->file, self->program, &cubin, &bytes, error);
   if (status != EP_OK) return status;
   cudaError_t code = cudaLibraryLoadData(&self->library, cubin, NULL, NULL, 0, NULL, NULL, 0);
   if (code != cudaSuccess) self->library = NULL;
@@ -285,4 +288,110 @@ void ep_cuda_compiled_release(ep_cuda_compiled *self) {
   ep_cuda_compiled *taken = surplus_take();
   pthread_mutex_unlock(&mutex);
   compiled_destroy(taken); /* unloading may wait for the device, the mutex need not */
+}
+
+/* --- compiled ahead -------------------------------------------------------------------------- */
+
+typedef struct {
+  int capability;
+  char *file, *program; /* owned */
+} ahead_program;
+
+static pthread_mutex_t ahead_mutex = PTHREAD_MUTEX_INITIALIZER; /* guards what follows */
+static ahead_program ahead[EP_CUDA_AHEAD_MAX];                  /* the first is being compiled */
+static int ahead_count;
+
+/* Takes the program at `at` out of the list. */
+static void ahead_drop(int at) {
+  free(ahead[at].file);
+  free(ahead[at].program);
+  ahead_count--;
+  memmove(&ahead[at], &ahead[at + 1], (size_t)(ahead_count - at) * sizeof *ahead);
+}
+
+/* The thread: until nothing is left. A failure is told to the one that needs the kernel, who
+ * compiles it then. */
+static void *ahead_run(void *none) {
+  const int nice = 10;
+  setpriority(PRIO_PROCESS, (id_t)gettid(), nice);
+  pthread_mutex_lock(&ahead_mutex);
+  while (ahead_count > 0) {
+    const ahead_program of = ahead[0]; /* nobody else drops the first */
+    char *cubin = NULL;
+    size_t bytes = 0;
+    pthread_mutex_unlock(&ahead_mutex);
+    cubin_get(of.capability, of.file, of.program, &cubin, &bytes, NULL);
+    free(cubin);
+    pthread_mutex_lock(&ahead_mutex);
+    ahead_drop(0);
+  }
+  pthread_mutex_unlock(&ahead_mutex);
+  return none;
+}
+
+/* Whether it is among those that wait. With the mutex. */
+static bool ahead_holds(const ahead_program *wanted) {
+  for (int i = 0; i < ahead_count; i++)
+    if (ahead[i].capability == wanted->capability && strcmp(ahead[i].file, wanted->file) == 0 &&
+        strcmp(ahead[i].program, wanted->program) == 0)
+      return true;
+  return false;
+}
+
+static bool ahead_start(void) {
+  pthread_t thread;
+  pthread_attr_t attributes;
+  if (pthread_attr_init(&attributes) != 0) return false;
+  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  const bool started = pthread_create(&thread, &attributes, ahead_run, NULL) == 0;
+  pthread_attr_destroy(&attributes);
+  return started;
+}
+
+/* Takes what it is of. */
+static void ahead_add(const ahead_program *wanted) {
+  pthread_mutex_lock(&ahead_mutex);
+  const bool known = ahead_holds(wanted);
+  if (!known && ahead_count == EP_CUDA_AHEAD_MAX) ahead_drop(1);
+  if (!known) ahead[ahead_count++] = *wanted;
+  if (!known && ahead_count == 1 && !ahead_start()) ahead_drop(0);
+  pthread_mutex_unlock(&ahead_mutex);
+  if (!known) return;
+  free(wanted->file);
+  free(wanted->program);
+}
+
+static bool is_loaded(int device, const char *file, const char *program) {
+  pthread_mutex_lock(&mutex);
+  const ep_cuda_compiled *found = *place_of(device, file, program);
+  const bool loaded = found && !found->loading;
+  pthread_mutex_unlock(&mutex);
+  return loaded;
+}
+
+static bool is_on_disk(int capability, const char *file, const char *program) {
+  char architecture[ARCHITECTURE_BYTES];
+  const char *options[OPTIONS];
+  size_t bytes = 0;
+  options_make(capability, architecture, options);
+  const ep_cache_key key = cubin_key(file, program, options);
+  char *kept = ep_cache_read(&key, &bytes);
+  free(kept);
+  return kept != NULL;
+}
+
+bool ep_cuda_compile_ahead(const ep_backend *backend, const char *file, char *program) {
+  ahead_program wanted = {.capability = backend->gpu.capability, .program = program};
+  if (program && is_loaded(backend->device, file, program)) {
+    free(program);
+    return true;
+  }
+  const bool able = program && ep_cuda_compiler_exists();
+  const bool there = able && is_on_disk(wanted.capability, file, program);
+  if (able && !there) wanted.file = strdup(file);
+  if (wanted.file)
+    ahead_add(&wanted);
+  else
+    free(program);
+  return there;
 }

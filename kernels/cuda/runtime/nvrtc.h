@@ -18,6 +18,13 @@ typedef struct ep_cuda_compiled ep_cuda_compiled;
 ep_status ep_cuda_compile(const ep_backend *backend, const char *file, const char *name,
                           char *program, ep_cuda_compiled **out, ep_error *error);
 
+/* The same without loading it: whether it is there already, on disk or loaded. If not, a thread of
+ * little priority compiles it from now on, one program after the other, and keeps it on disk; of
+ * more than EP_CUDA_AHEAD_MAX that wait, the one that has waited for longest is forgotten. The
+ * program is freed here, or later. Thread-safe. */
+enum { EP_CUDA_AHEAD_MAX = 64 };
+bool ep_cuda_compile_ahead(const ep_backend *backend, const char *file, char *program);
+
 cudaKernel_t ep_cuda_compiled_kernel(const ep_cuda_compiled *compiled);
 
 /* The kernel stays loaded for those who come back, until EP_LIMIT_LOADED_KERNELS others were asked
