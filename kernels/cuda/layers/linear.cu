@@ -1,10 +1,24 @@
 /* Linear layers with so few inputs, outputs or rows that a tiled matrix product has nothing to
  * tile. Each output has one owner (a thread or a warp) that sums in a fixed order. */
-#include "kernels/cuda/device/derivative.cuh"
 #include "kernels/cuda/layers/kernels.h"
 #include "kernels/cuda/layers/launch.cuh"
+#include "kernels/formulas/activations.h"
 
 enum { THREADS = 256, WARPS = THREADS / WARP, THREAD_SUMS_AT_MOST = 32 };
+
+/* Of any activation, once for all: as many copies of its code as a kernel unrolls would exceed the
+ * instruction cache, and each be run once. */
+static __device__ __noinline__ float derivative_of(ep_layer_type type, float negative_slope,
+                                                   float alpha, float beta, float threshold,
+                                                   float x, float y) {
+  ep_op op = {};
+  op.type = type;
+  op.negative_slope = negative_slope;
+  op.alpha = alpha;
+  op.beta = beta;
+  op.threshold = threshold;
+  return ep_activation_derivative(&op, x, y);
+}
 
 /* The row that number `at` is in, of rows of `columns`: 64 bits divide slowly. */
 static __device__ __forceinline__ int64_t row_of(int64_t at, int64_t columns) {
@@ -266,7 +280,10 @@ static __device__ void input_tile(const ep_cuda_linear_backward &linear, unsigne
 #pragma unroll
   for (int n = 0; n < FOUR; n++) {
     if (n >= lines) break;
-    if (linear.before) sums[n] *= derivative_of<false>(linear.activation, x[n], &before[n]);
+    const ep_op &of = linear.activation;
+    if (linear.before)
+      sums[n] *= derivative_of(of.type, of.negative_slope, of.alpha, of.beta, of.threshold,
+                               before[n], x[n]);
     linear.grad_x[at + n * linear.in] = sums[n];
   }
 }

@@ -1,5 +1,5 @@
 /* The last layer, where it has so few outputs that a product has nothing to tile: tensor cores by
- * the warp, what is large is read and written once. Forward, a block some rows; backward, a warp
+ * the warp, what is large is read and written once. Forward, a block some rows; backward, a block
  * some columns and a slice of the rows, with everything that hangs on them: the gradients of weight
  * and bias, and by the input, through the activation before it.
  *
@@ -8,7 +8,6 @@
  * as long as a and b agree, so a lane reads 16 neighbours' bytes at once and calls them as it
  * likes. */
 #include "kernels/cuda/device/bf16.cuh"
-#include "kernels/cuda/device/derivative.cuh"
 #include "kernels/cuda/layers/launch.cuh"
 #include "kernels/cuda/layers/thin_linear.h"
 
@@ -203,7 +202,12 @@ cudaError_t ep_cuda_thin_linear_forward(cudaStream_t stream, const ep_cuda_thin_
 
 /* --- backward ------------------------------------------------------------------------------ */
 
-enum { BACK_WARPS = 4, BACK_THREADS = BACK_WARPS * WARP, BACK_ROWS = 64, BACK_WORDS = 8 };
+enum {
+  BACK_WARPS = 4,
+  BACK_THREADS = BACK_WARPS * WARP,
+  BACK_ROWS = 16 * BACK_WARPS,
+  BACK_WORDS = 8
+};
 
 /* Gradients by the outputs, of rows in shared memory; 17 floats a row, so that lanes that read a
  * column meet no bank twice. */
@@ -283,11 +287,11 @@ static __device__ __forceinline__ float number_of(float, const uint32_t (&words)
   return __uint_as_float(words[e]);
 }
 
-/* Two columns of 16 rows; their gradients take the place of x. */
+/* Two columns of 16 rows; their gradients take the place of x. relu: derivative is not there. */
 template <typename T, bool relu>
 static __device__ __forceinline__ void
 columns_back(const ep_cuda_thin_linear &t, back_state<T> &own, const row_grads *rows, int e, int u,
-             int q, uint32_t (&x)[4][BACK_WORDS], const uint32_t (&before)[4][BACK_WORDS]) {
+             int q, uint32_t (&x)[4][BACK_WORDS], const uint32_t (&derivative)[4][BACK_WORDS]) {
   constexpr int each = sizeof(uint32_t) / sizeof(T);
   float c[2][4] = {};
 #pragma unroll
@@ -310,9 +314,11 @@ columns_back(const ep_cuda_thin_linear &t, back_state<T> &own, const row_grads *
     float value[2];
 #pragma unroll
     for (int i = 0; i < 2; i++) {
-      float y = number_of(T(0), x[r], e + i), asked = number_of(T(0), before[r], e + i);
       value[i] = c[r / 2][r % 2 + 2 * i];
-      if (t.derived) value[i] *= derivative_of<relu>(t.activation, y, t.before ? &asked : NULL);
+      if (!relu)
+        value[i] *= number_of(T(0), derivative[r], e + i);
+      else if (t.derived)
+        value[i] *= ep_relu_derivative(number_of(T(0), x[r], e + i));
       own.sums[e + i] += value[i];
     }
     if constexpr (each == 2) {
@@ -350,15 +356,15 @@ template <typename T, bool relu, bool aligned>
 static __device__ __forceinline__ void rows_back(const ep_cuda_thin_linear &t, back_state<T> &own,
                                                  const row_grads *rows, int64_t base, int64_t last,
                                                  int64_t column, int u, int q) {
-  uint32_t x[4][BACK_WORDS] = {}, before[4][BACK_WORDS] = {};
+  uint32_t x[4][BACK_WORDS] = {}, derivative[4][BACK_WORDS] = {};
 #pragma unroll
   for (int r = 0; r < 4; r++) {
     int64_t row = base + 2 * q + 8 * (r / 2) + r % 2;
     if (row >= last) continue;
     words_load<T, BACK_WORDS, aligned>((const T *)t.x + row * t.pitch, column, t.pitch, x[r]);
-    if (!relu && t.before)
-      words_load<T, BACK_WORDS, aligned>((const T *)t.before + row * t.pitch, column, t.pitch,
-                                         before[r]);
+    if (!relu)
+      words_load<T, BACK_WORDS, aligned>((const T *)t.derivative + row * t.pitch, column, t.pitch,
+                                         derivative[r]);
   }
   if constexpr (sizeof(T) == sizeof(float)) {
     if (t.x_bias)
@@ -366,7 +372,8 @@ static __device__ __forceinline__ void rows_back(const ep_cuda_thin_linear &t, b
       for (int r = 0; r < 4; r++) words_lift(t, column, x[r]);
   }
 #pragma unroll
-  for (int e = 0; e < own.columns; e += 2) columns_back<T, relu>(t, own, rows, e, u, q, x, before);
+  for (int e = 0; e < own.columns; e += 2)
+    columns_back<T, relu>(t, own, rows, e, u, q, x, derivative);
   if (!t.grad_x) return;
 #pragma unroll
   for (int r = 0; r < 4; r++) {
@@ -379,7 +386,31 @@ static __device__ __forceinline__ void rows_back(const ep_cuda_thin_linear &t, b
   }
 }
 
-/* What a warp has summed over its slice. */
+/* The other warps' sums, in their order, to those of the first. */
+template <typename T>
+static __device__ __forceinline__ void warps_add(back_state<T> &own, int warp, int lane) {
+  constexpr int each = 5; /* of a column: four of the gradient, one of the rows */
+  __shared__ float held[BACK_WARPS - 1][back_state<T>::columns * each][WARP];
+  if (warp > 0)
+#pragma unroll
+    for (int e = 0; e < own.columns; e++) {
+#pragma unroll
+      for (int i = 0; i < 4; i++) held[warp - 1][e * each + i][lane] = own.gradient[e][i];
+      held[warp - 1][e * each + 4][lane] = own.sums[e];
+    }
+  __syncthreads();
+  if (warp > 0) return;
+#pragma unroll 1
+  for (int w = 0; w < BACK_WARPS - 1; w++)
+#pragma unroll
+    for (int e = 0; e < own.columns; e++) {
+#pragma unroll
+      for (int i = 0; i < 4; i++) own.gradient[e][i] += held[w][e * each + i][lane];
+      own.sums[e] += held[w][e * each + 4][lane];
+    }
+}
+
+/* What the block has summed over its slice. */
 template <typename T>
 static __device__ __forceinline__ void back_finish(const ep_cuda_thin_linear &t, back_state<T> &own,
                                                    int64_t strip, int u, int q) {
@@ -411,7 +442,8 @@ static __device__ __forceinline__ void back_finish(const ep_cuda_thin_linear &t,
   }
 }
 
-/* blockIdx.x: columns, 256 bytes a warp; blockIdx.y: a slice of the rows, in sixteens. */
+/* blockIdx.x: 256 bytes of columns; blockIdx.y: a slice of the rows, of which each warp takes
+ * sixteens. */
 template <typename T, bool relu, bool aligned>
 static __global__ void __launch_bounds__(BACK_THREADS, 2) thin_back(ep_cuda_thin_linear t) {
   kernels_overlap();
@@ -419,7 +451,7 @@ static __global__ void __launch_bounds__(BACK_THREADS, 2) thin_back(ep_cuda_thin
   const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
   const int u = lane / 4, q = lane % 4;
   back_state<T> own = {};
-  const int64_t strip = ((int64_t)blockIdx.x * BACK_WARPS + warp) * 8 * own.columns;
+  const int64_t strip = (int64_t)blockIdx.x * 8 * own.columns;
   const int64_t column = strip + place_of<T>(u, 0);
   int64_t first, last;
   slice_rows((t.rows + 15) / 16, blockIdx.y, gridDim.y, &first, &last);
@@ -441,19 +473,20 @@ static __global__ void __launch_bounds__(BACK_THREADS, 2) thin_back(ep_cuda_thin
     __syncthreads();
     if (threadIdx.x < OUTPUTS)
       for (int row = 0; row < rows; row++) bias_sum += held[row][threadIdx.x];
-    for (int row = 0; row < rows; row += 16)
-      rows_back<T, relu, aligned>(t, own, held + row, base + row, last, column, u, q);
+    const int row = 16 * warp;
+    if (row < rows) rows_back<T, relu, aligned>(t, own, held + row, base + row, last, column, u, q);
   }
   if (t.bias_sums && blockIdx.x == 0 && threadIdx.x < t.out)
     t.bias_sums[blockIdx.y * t.out + threadIdx.x] = bias_sum;
-  back_finish(t, own, strip, u, q);
+  if (last - first > 16) warps_add(own, warp, lane);
+  if (warp == 0) back_finish(t, own, strip, u, q);
 }
 
 template <typename T, bool aligned>
 static void back_launch(cudaStream_t stream, const ep_cuda_thin_linear *t) {
-  const int64_t width = BACK_WARPS * 8 * back_state<T>::columns;
+  const int64_t width = 8 * back_state<T>::columns;
   dim3 grid((unsigned int)((t->pitch + width - 1) / width), (unsigned int)t->slices);
-  if (!t->derived || t->activation.type == EP_LAYER_RELU)
+  if (!t->derivative)
     ep_cuda_queue(stream, grid, BACK_THREADS, 0, thin_back<T, true, aligned>, *t);
   else
     ep_cuda_queue(stream, grid, BACK_THREADS, 0, thin_back<T, false, aligned>, *t);

@@ -10,32 +10,37 @@
 extern "C" {
 #endif
 
-enum { EP_CUDA_LINEAR_SLICES = 32, EP_CUDA_THIN_LINEAR_OUTPUTS = 16 };
+enum {
+  EP_CUDA_LINEAR_SLICES = 128,
+  EP_CUDA_LINEAR_WIDE = 1024, /* inputs */
+  EP_CUDA_THIN_LINEAR_OUTPUTS = 16
+};
 
 /* A last layer of at most EP_CUDA_THIN_LINEAR_OUTPUTS outputs. weight: float32 [out, in]; x:
- * numbers [rows, pitch], the layer's input, x = f(before), as above (no f when `derived` is false);
- * x_bias: [in], when the input is relu(x + x_bias) instead; else NULL. Backward. grad: float32
- * [rows, out]. gradient: [slices, out, pitch], written: grad^T x, or NULL; bias_sums: [slices,
- * out], of grad's columns, or NULL. grad_x: numbers [rows, pitch], written: grad W f'; or NULL;
- * x_sums: [slices, in], written: grad_x's columns; or NULL; transposed: float32 [in, rows],
- * written: grad_x transposed; or NULL, as always in bfloat16. */
+ * numbers [rows, pitch], the layer's input; derived: it is what an activation made, whose dy/dx is
+ * `derivative`, numbers [rows, pitch], or, NULL, relu's; x_bias: [in], when the input is relu(x +
+ * x_bias) instead; else NULL. Backward. grad: float32 [rows, out]. gradient: [slices, out, pitch],
+ * written: grad^T x, or NULL; bias_sums: [slices, out], of grad's columns, or NULL. grad_x: numbers
+ * [rows, pitch], written: grad W dy/dx; or NULL; x_sums: [slices, in], written: grad_x's columns;
+ * or NULL; transposed: float32 [in, rows], written: grad_x transposed; or NULL, as always in
+ * bfloat16. */
 typedef struct {
   bool half, derived;
   int slices; /* of the rows, for the sums below */
   int64_t rows, in, out, pitch;
   const float *weight;
-  const void *x, *before;
+  const void *x, *derivative;
   const float *x_bias;
-  ep_op activation;
   const float *grad;
   float *gradient, *bias_sums, *x_sums;
   void *grad_x;
   float *transposed;
 } ep_cuda_thin_linear;
-/* A slice has sixteen rows or more. */
-static inline int ep_cuda_thin_linear_slices(int64_t rows) {
+/* A slice has sixteen rows or more. Wide layers have blocks enough with few. */
+static inline int ep_cuda_thin_linear_slices(int64_t rows, int64_t in) {
   const int64_t sixteens = (rows + 15) / 16;
-  return sixteens < EP_CUDA_LINEAR_SLICES ? (int)sixteens : EP_CUDA_LINEAR_SLICES;
+  const int most = in > EP_CUDA_LINEAR_WIDE ? EP_CUDA_LINEAR_SLICES / 4 : EP_CUDA_LINEAR_SLICES;
+  return sixteens < most ? (int)sixteens : most;
 }
 
 /* bias: [out] or NULL; output: float32 [rows, out], written. */

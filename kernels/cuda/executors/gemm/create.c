@@ -35,7 +35,7 @@ static ep_status layer_take(ep_gemm_network *self, int i, ep_error *error) {
   const ep_cuda_buffer buffers[] = {
       {&layer->weight, rows_if(copies, layer->out_pitch), layer->in_pitch, number_bytes(self)},
       {&layer->bias, rows_if(half && op->bias >= 0 && !last, 1), layer->out_pitch, 2},
-      {&layer->before, rows_if(layer->asks_before, batch), layer->out_pitch, number_bytes(self)},
+      {&layer->derivative, rows_if(layer->activates, batch), layer->out_pitch, number_bytes(self)},
       {&layer->output, rows_if(!last, batch), layer->out_pitch, number_bytes(self)},
       {&layer->input_transposed, rows_if(turns, op->in_features), batch, sizeof(float)},
       {&layer->mask, rows_if(masks, tiles), EP_GEMM_TILE_MASK_BYTES, 1},
@@ -249,13 +249,15 @@ static bool suits_hopper(const ep_gemm_network *self) {
     bool last = i == self->layers_count - 1;
     suits = is_aligned(self, layer) && layer->linear->in_features <= HOPPER_SIDE &&
             layer->linear->out_features <= HOPPER_SIDE &&
-            (last || (!layer->asks_before && fills(self, full, layer->out_pitch)));
+            (last || (!layer->activates && fills(self, full, layer->out_pitch)));
   }
   return suits && self->layers_count > 1;
 }
 
 static void layers_decide(ep_gemm_network *self) {
   const ep_program *program = self->network->program;
+  const ep_op *last = self->layers[self->layers_count - 1].linear;
+  self->slices = ep_cuda_thin_linear_slices(program->batch_size, last->in_features);
   self->first_trained = self->layers_count;
   for (int i = self->layers_count - 1; i >= 0; i--) {
     ep_gemm_layer *layer = &self->layers[i];
@@ -270,7 +272,7 @@ static void layers_decide(ep_gemm_network *self) {
     layer->thin = i == self->layers_count - 1 && op->out_features <= EP_CUDA_THIN_LINEAR_OUTPUTS;
     layer->bare = !self->half && i + 1 < self->layers_count && layer[1].thin && op->bias >= 0 &&
                   !layer->dropout && layer->activation && layer->activation->type == EP_LAYER_RELU;
-    layer->asks_before =
+    layer->activates =
         layer->dropout || (layer->activation && layer->activation->type != EP_LAYER_RELU);
     layer->moves = !self->slice && descends_plainly(&program->optimizer) && layer->trains_weight &&
                    !layer->thin && layer->in_pitch == op->in_features &&
@@ -339,7 +341,6 @@ ep_status ep_gemm_network_create(ep_cuda_network *network, ep_gemm_network **out
   self->network = network;
   self->half = program->precision == EP_PRECISION_BF16;
   self->slice = network->share.batch_size != program->batch_size;
-  self->slices = ep_cuda_thin_linear_slices(program->batch_size);
   ep_cuda_gradient *gradients = network->gradients;
   const int gradients_count = network->gradients_count;
   const int64_t update_blocks = network->update_blocks;

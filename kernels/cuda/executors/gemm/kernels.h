@@ -25,10 +25,10 @@ typedef struct {
   const ep_cuda_clock *clock;
 } ep_gemm_dropout;
 
-/* y = f(x) for each number, dropped or kept. x, y: [rows, pitch]; y is written, and may be x. */
+/* y = f(x) for each number, dropped or kept, and dy/dx in the place of x. x, y: [rows, pitch]. */
 cudaError_t ep_gemm_activate(cudaStream_t stream, bool half, const ep_op *op,
-                             const ep_gemm_dropout *dropout, int64_t rows, int64_t pitch,
-                             const void *x, void *y);
+                             const ep_gemm_dropout *dropout, int64_t rows, int64_t pitch, void *x,
+                             void *y);
 
 /* output = sums + bias. sums: float32 [rows, pitch]; bias: float32 [columns] or NULL; output:
  * float32 [rows, columns], written. */
@@ -39,19 +39,16 @@ cudaError_t ep_gemm_finish(cudaStream_t stream, int64_t rows, int64_t columns, i
 cudaError_t ep_gemm_transpose(cudaStream_t stream, int64_t rows, int64_t columns, int64_t pitch,
                               const float *x, float *transposed);
 
-/* A gradient by a layer's output becomes that by what its linear part came to: grad = from f'(x,
- * y). from: float32 without gaps when `plain`, else numbers of [rows, pitch], and then grad may be
- * it; y: the output; before: what it was computed from, NULL when f' does not ask; y NULL: f' = 1.
- * With a dropout f' is that of what was kept, and before is there.
- * grad: numbers [rows, pitch], written. sums: [slices, columns], written: grad's
- * columns, each slice of the rows apart; NULL when nobody asks. transposed: float32 [columns,
- * rows], written, or NULL; when it is not, grad may be NULL, and there are no bfloat16. */
+/* A gradient by a layer's output becomes that by what its linear part came to: grad = from dy/dx.
+ * from: float32 without gaps when `plain`, else numbers of [rows, pitch], and then grad may be it;
+ * derivative: dy/dx, as ep_gemm_activate left it; NULL: that of relu, from the output y; both NULL:
+ * 1. grad: numbers [rows, pitch], written. sums: [slices, columns], written: grad's columns, each
+ * slice of the rows apart; NULL when nobody asks. transposed: float32 [columns, rows], written, or
+ * NULL; when it is not, grad may be NULL, and there are no bfloat16. */
 typedef struct {
   bool half, plain;
   int64_t rows, columns, pitch;
-  const void *from, *y, *before;
-  ep_op activation;
-  ep_gemm_dropout dropout;
+  const void *from, *y, *derivative;
   int slices; /* of the rows */
   void *grad;
   float *sums, *transposed;

@@ -1,67 +1,115 @@
-/* Between two matrix products: activations, and their derivatives with the sums that biases want.
- * Sums over rows are cut into slices, each added in
- * a fixed order; the update adds the slices. */
+/* Between two matrix products: activations, which leave their derivatives, and gradients times
+ * these, with the sums that biases want. Sums over rows are cut into slices, each added in a fixed
+ * order; the update adds the slices. */
 #include "kernels/cuda/device/bf16.cuh"
-#include "kernels/cuda/device/derivative.cuh"
 #include "kernels/cuda/executors/gemm/kernels.h"
 #include "kernels/cuda/layers/launch.cuh"
 #include "kernels/formulas/dropout.h"
 
 /* Rows that a thread reads before it writes one. */
 enum { DEEP = 4 };
-enum { LINES = 8, THREADS = WARP * LINES, TILE = 32 };
+enum { LINES = 8, THREADS = WARP * LINES, TILE = 32, QUAD = 4 };
 
 /* --- forward ------------------------------------------------------------------------------- */
 
-template <typename T> static __global__ void activate(ep_op op, int64_t count, const T *x, T *y) {
-  for (int64_t at = (int64_t)blockIdx.x * THREADS + threadIdx.x; at < count;
-       at += (int64_t)gridDim.x * THREADS)
-    y[at] = (T)ep_activation(&op, (float)x[at]);
+/* Of an activation TYPE, or of any: EP_LAYER_COUNT. */
+template <ep_layer_type TYPE> static __device__ __forceinline__ ep_op activation_of(ep_op op) {
+  if (TYPE != EP_LAYER_COUNT) op.type = TYPE;
+  return op;
 }
 
-/* The same with a mask: a thread four neighbours, which one call of Philox decides. */
-template <typename T>
-static __global__ void activate_dropping(ep_op op, ep_gemm_dropout drop, int64_t rows,
-                                         int64_t pitch, const T *x, T *y) {
+/* y = f(x), kept or dropped, and dy/dx in the place of x. */
+template <ep_layer_type TYPE>
+static __device__ __forceinline__ void number_activate(const ep_op &op, float factor, float &x,
+                                                       float &y) {
+  const float value = ep_activation(&op, x);
+  x = factor != 0 ? factor * ep_activation_derivative(&op, x, value) : 0;
+  y = factor != 0 ? factor * value : 0; /* also of an infinite one */
+}
+
+/* A thread four neighbours, then what is left of `count`. */
+template <typename T, ep_layer_type TYPE>
+static __global__ void activate(ep_op given, int64_t count, T *x, T *y) {
+  const ep_op op = activation_of<TYPE>(given);
+  const int64_t threads = (int64_t)gridDim.x * THREADS, quads = count / QUAD;
+  const int64_t thread = (int64_t)blockIdx.x * THREADS + threadIdx.x;
+  for (int64_t quad = thread; quad < quads; quad += threads) {
+    float of[QUAD], to[QUAD];
+    load<QUAD>(x + quad * QUAD, of);
+#pragma unroll
+    for (int i = 0; i < QUAD; i++) number_activate<TYPE>(op, 1, of[i], to[i]);
+    store<QUAD>(x + quad * QUAD, of);
+    store<QUAD>(y + quad * QUAD, to);
+  }
+  for (int64_t at = QUAD * quads + thread; at < count; at += threads) {
+    float of = (float)x[at], to;
+    number_activate<TYPE>(op, 1, of, to);
+    x[at] = (T)of;
+    y[at] = (T)to;
+  }
+}
+
+/* The same with a mask: one call of Philox decides four neighbours. */
+template <typename T, ep_layer_type TYPE>
+static __global__ void activate_dropping(ep_op given, ep_gemm_dropout drop, int64_t rows,
+                                         int64_t pitch, T *x, T *y) {
+  const ep_op op = activation_of<TYPE>(given);
   const int64_t step = drop.clock->epoch * drop.clock->steps_per_epoch + drop.clock->batch;
   const int64_t first = drop.first * drop.columns, count = rows * drop.columns;
-  const int64_t quads = (first + count + 3) / 4;
+  const int64_t quads = (first + count + QUAD - 1) / QUAD;
   const float scale = ep_dropout_scale(drop.p);
-  for (int64_t quad = first / 4 + (int64_t)blockIdx.x * THREADS + threadIdx.x; quad < quads;
+  for (int64_t quad = first / QUAD + (int64_t)blockIdx.x * THREADS + threadIdx.x; quad < quads;
        quad += (int64_t)gridDim.x * THREADS) {
     const ep_random4 words = ep_dropout_words(drop.seed, step, drop.layer, quad);
 #pragma unroll
-    for (int i = 0; i < 4; i++) {
-      const int64_t at = 4 * quad + i - first;
+    for (int i = 0; i < QUAD; i++) {
+      const int64_t at = QUAD * quad + i - first;
       if (at < 0 || at >= count) continue;
       const int64_t row = at >> 32 ? at / drop.columns : (uint32_t)at / (uint32_t)drop.columns;
       const int64_t place = row * pitch + (at - row * drop.columns);
-      const bool keeps = ep_dropout_word_keeps(words.word[i], drop.p);
-      y[place] = (T)(keeps ? scale * ep_activation(&op, (float)x[place]) : 0);
+      const float factor = ep_dropout_word_keeps(words.word[i], drop.p) ? scale : 0;
+      float of = (float)x[place], to;
+      number_activate<TYPE>(op, factor, of, to);
+      x[place] = (T)of;
+      y[place] = (T)to;
     }
   }
 }
 
+template <ep_layer_type TYPE, typename T>
+static void activate_launch(cudaStream_t stream, const ep_op *op, const ep_gemm_dropout *dropout,
+                            int64_t rows, int64_t pitch, T *x, T *y) {
+  if (dropout->drops)
+    activate_dropping<T, TYPE>
+        <<<ep_cuda_blocks(rows * dropout->columns + QUAD, QUAD * THREADS), THREADS, 0, stream>>>(
+            *op, *dropout, rows, pitch, x, y);
+  else
+    activate<T, TYPE><<<ep_cuda_blocks(rows * pitch, QUAD * THREADS), THREADS, 0, stream>>>(
+        *op, rows * pitch, x, y);
+}
+
+/* Usual activations have kernels of their own: a choice for each number takes longer than most. */
 template <typename T>
-static void dropping_launch(cudaStream_t stream, const ep_op *op, const ep_gemm_dropout *dropout,
-                            int64_t rows, int64_t pitch, const T *x, T *y) {
-  const unsigned int blocks = ep_cuda_blocks(rows * dropout->columns + 4, 4 * THREADS);
-  activate_dropping<<<blocks, THREADS, 0, stream>>>(*op, *dropout, rows, pitch, x, y);
+static void any_launch(cudaStream_t stream, const ep_op *op, const ep_gemm_dropout *dropout,
+                       int64_t rows, int64_t pitch, T *x, T *y) {
+  switch (op->type) {
+  case EP_LAYER_RELU: return activate_launch<EP_LAYER_RELU>(stream, op, dropout, rows, pitch, x, y);
+  case EP_LAYER_TANH: return activate_launch<EP_LAYER_TANH>(stream, op, dropout, rows, pitch, x, y);
+  case EP_LAYER_SIGMOID:
+    return activate_launch<EP_LAYER_SIGMOID>(stream, op, dropout, rows, pitch, x, y);
+  case EP_LAYER_GELU: return activate_launch<EP_LAYER_GELU>(stream, op, dropout, rows, pitch, x, y);
+  case EP_LAYER_SILU: return activate_launch<EP_LAYER_SILU>(stream, op, dropout, rows, pitch, x, y);
+  default: return activate_launch<EP_LAYER_COUNT>(stream, op, dropout, rows, pitch, x, y);
+  }
 }
 
 cudaError_t ep_gemm_activate(cudaStream_t stream, bool half, const ep_op *op,
-                             const ep_gemm_dropout *dropout, int64_t rows, int64_t pitch,
-                             const void *x, void *y) {
-  unsigned int blocks = ep_cuda_blocks(rows * pitch, THREADS);
-  if (dropout->drops && half)
-    dropping_launch(stream, op, dropout, rows, pitch, (const half_number *)x, (half_number *)y);
-  else if (dropout->drops)
-    dropping_launch(stream, op, dropout, rows, pitch, (const float *)x, (float *)y);
-  else if (half)
-    activate<<<blocks, THREADS, 0, stream>>>(*op, rows * pitch, (const half_number *)x,
-                                             (half_number *)y);
+                             const ep_gemm_dropout *dropout, int64_t rows, int64_t pitch, void *x,
+                             void *y) {
+  if (half)
+    any_launch(stream, op, dropout, rows, pitch, (half_number *)x, (half_number *)y);
   else
-    activate<<<blocks, THREADS, 0, stream>>>(*op, rows * pitch, (const float *)x, (float *)y);
+    any_launch(stream, op, dropout, rows, pitch, (float *)x, (float *)y);
   return cudaGetLastError();
 }
 
@@ -138,40 +186,39 @@ static __device__ void lines_sum(const float (&of)[N], int64_t first_column, int
   }
 }
 
-/* f' of what was computed from x and may have been dropped since; y: what was left of it. */
-template <bool relu>
-static __device__ inline float kept_derivative(const ep_gemm_derivation &d, int64_t row,
-                                               int64_t column, float x, float y) {
-  const ep_gemm_dropout &drop = d.dropout;
-  if (relu) return ep_relu_derivative(y) * ep_dropout_scale(drop.p);
-  if (!ep_dropout_keeps(drop.seed, drop.clock->current, drop.layer,
-                        (drop.first + row) * drop.columns + column, drop.p))
-    return 0;
-  return ep_dropout_scale(drop.p) *
-         ep_activation_derivative(&d.activation, x, ep_activation(&d.activation, x));
-}
+/* What a gradient is multiplied by: dy/dx, or relu's from y, or 1. */
+template <typename T> struct factors {
+  const T *of; /* numbers [rows, pitch]; NULL: 1 */
+  bool is_y;
+
+  __device__ explicit factors(const ep_gemm_derivation &d)
+      : of((const T *)(d.derivative ? d.derivative : d.y)), is_y(!d.derivative) {}
+  __device__ float at(float number) const {
+    if (!of) return 1;
+    return is_y ? ep_relu_derivative(number) : number;
+  }
+};
 
 /* blockIdx.x: 32 * N columns; blockIdx.y: a slice of the rows. from: [rows, from_pitch]. */
-template <typename S, typename T, int N, bool relu>
+template <typename S, typename T, int N>
 static __global__ void __launch_bounds__(THREADS)
     derive(ep_gemm_derivation d, const S *from, int64_t from_pitch) {
   int64_t base = (int64_t)blockIdx.x * WARP * N, column = base + threadIdx.x * N;
   int64_t first, last;
   slice_rows(d.rows, blockIdx.y, gridDim.y, &first, &last);
-  const T *y = (const T *)d.y, *before = (const T *)d.before;
+  const factors<T> factor(d);
   T *grad = (T *)d.grad;
   float sums[N] = {};
   for (int64_t base_row = first + threadIdx.y; column < d.pitch && base_row < last;
        base_row += DEEP * LINES) {
     pack<S, N> given[DEEP] = {};
-    pack<T, N> own[DEEP] = {}, argument[DEEP] = {};
+    pack<T, N> own[DEEP] = {};
 #pragma unroll
     for (int i = 0; i < DEEP; i++) { /* all that is read, before anything is written */
       int64_t row = base_row + i * LINES, at = row * d.pitch + column;
       if (row >= last) break;
       if (column < d.columns) given[i] = load<S, N>(from + row * from_pitch + column);
-      if (y) own[i] = load<T, N>(y + at);
-      if (!relu && before) argument[i] = load<T, N>(before + at);
+      if (factor.of) own[i] = load<T, N>(factor.of + at);
     }
 #pragma unroll
     for (int i = 0; i < DEEP; i++) {
@@ -180,13 +227,8 @@ static __global__ void __launch_bounds__(THREADS)
       if (row >= last) break;
 #pragma unroll
       for (int n = 0; n < N; n++) {
-        float value = (float)given[i].of[n], x = (float)argument[i].of[n];
-        if (d.dropout.drops)
-          value *= kept_derivative<relu>(d, row, column + n, x, (float)own[i].of[n]);
-        else if (y)
-          value *= derivative_of<relu>(d.activation, (float)own[i].of[n], before ? &x : NULL);
-        to[n] = value;
-        sums[n] += value;
+        to[n] = (float)given[i].of[n] * factor.at((float)own[i].of[n]);
+        sums[n] += to[n];
       }
       store<N>(grad + row * d.pitch + column, to);
     }
@@ -195,13 +237,12 @@ static __global__ void __launch_bounds__(THREADS)
 }
 
 /* The same for float32 whose transpose is wanted: a tile at a time. */
-template <bool relu>
 static __global__ void __launch_bounds__(THREADS)
     derive_turning(ep_gemm_derivation d, const float *from, int64_t from_pitch) {
   __shared__ tile held;
   int64_t base = (int64_t)blockIdx.x * TILE, column = base + threadIdx.x, first, last;
   slice_rows(d.rows, blockIdx.y, gridDim.y, &first, &last);
-  const float *y = (const float *)d.y, *before = (const float *)d.before;
+  const factors<float> factor(d);
   float *grad = (float *)d.grad, sums[1] = {};
   for (int64_t row = first; row < last; row += TILE) {
     float given[TILE / LINES] = {}, own[TILE / LINES] = {};
@@ -210,18 +251,13 @@ static __global__ void __launch_bounds__(THREADS)
       int64_t at = row + threadIdx.y + j * LINES;
       if (column >= d.columns || at >= last) continue;
       given[j] = from[at * from_pitch + column];
-      if (y) own[j] = y[at * d.pitch + column];
+      if (factor.of) own[j] = factor.of[at * d.pitch + column];
     }
 #pragma unroll
     for (int j = 0; j < TILE / LINES; j++) {
       int64_t at = (row + threadIdx.y + j * LINES) * d.pitch + column;
-      float value = given[j];
+      const float value = given[j] * factor.at(own[j]);
       if (column >= d.columns || row + threadIdx.y + j * LINES >= last) continue;
-      if (d.dropout.drops)
-        value *=
-            kept_derivative<relu>(d, row + threadIdx.y + j * LINES, column, before[at], own[j]);
-      else if (y)
-        value *= derivative_of<relu>(d.activation, own[j], before ? &before[at] : NULL);
       if (grad) grad[at] = value;
       held[threadIdx.y + j * LINES][threadIdx.x] = value;
       sums[0] += value;
@@ -235,25 +271,27 @@ static __global__ void __launch_bounds__(THREADS)
   if (d.sums) lines_sum<1>(sums, base, d.columns, d.sums + blockIdx.y * d.columns);
 }
 
+static int64_t from_pitch_of(const ep_gemm_derivation *d) {
+  return d->plain ? d->columns : d->pitch;
+}
+
 template <typename S, typename T, int N>
 static void derive_launch(cudaStream_t stream, const ep_gemm_derivation *d) {
-  dim3 block(WARP, LINES), grid(1, (unsigned int)d->slices);
-  int64_t width = WARP * N, from_pitch = d->plain ? d->columns : d->pitch;
-  grid.x = (unsigned int)((d->pitch + width - 1) / width);
-  if (d->activation.type == EP_LAYER_RELU)
-    derive<S, T, N, true><<<grid, block, 0, stream>>>(*d, (const S *)d->from, from_pitch);
-  else
-    derive<S, T, N, false><<<grid, block, 0, stream>>>(*d, (const S *)d->from, from_pitch);
+  const int64_t width = WARP * N;
+  const dim3 grid((unsigned int)((d->pitch + width - 1) / width), (unsigned int)d->slices);
+  derive<S, T, N><<<grid, dim3(WARP, LINES), 0, stream>>>(*d, (const S *)d->from, from_pitch_of(d));
 }
 
 static void turning_launch(cudaStream_t stream, const ep_gemm_derivation *d) {
-  dim3 block(WARP, LINES), grid(1, (unsigned int)d->slices);
-  int64_t from_pitch = d->plain ? d->columns : d->pitch;
-  grid.x = (unsigned int)((d->columns + TILE - 1) / TILE);
-  if (d->activation.type == EP_LAYER_RELU)
-    derive_turning<true><<<grid, block, 0, stream>>>(*d, (const float *)d->from, from_pitch);
-  else
-    derive_turning<false><<<grid, block, 0, stream>>>(*d, (const float *)d->from, from_pitch);
+  const dim3 grid((unsigned int)((d->columns + TILE - 1) / TILE), (unsigned int)d->slices);
+  derive_turning<<<grid, dim3(WARP, LINES), 0, stream>>>(*d, (const float *)d->from,
+                                                         from_pitch_of(d));
+}
+
+/* Of few rows, fewer columns a thread: what counts is how much each has to wait for. */
+static bool is_small(const ep_gemm_derivation *d) {
+  const int64_t small = 1 << 20;
+  return d->rows * d->pitch < small;
 }
 
 cudaError_t ep_gemm_derive(cudaStream_t stream, const ep_gemm_derivation *d) {
@@ -261,9 +299,11 @@ cudaError_t ep_gemm_derive(cudaStream_t stream, const ep_gemm_derivation *d) {
     turning_launch(stream, d);
   else if (d->half && d->plain)
     derive_launch<float, half_number, 1>(stream, d);
-  else if (d->half) /* columns that are no multiple of 8 are followed by zeros */
+  else if (d->half && is_small(d)) /* columns that are no multiple of 8 are followed by zeros */
+    derive_launch<half_number, half_number, 2>(stream, d);
+  else if (d->half)
     derive_launch<half_number, half_number, 8>(stream, d);
-  else if (d->pitch % 4 == 0 && d->columns % 4 == 0)
+  else if (d->pitch % 4 == 0 && d->columns % 4 == 0 && !is_small(d))
     derive_launch<float, float, 4>(stream, d);
   else
     derive_launch<float, float, 1>(stream, d);

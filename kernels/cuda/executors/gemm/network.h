@@ -31,13 +31,15 @@ typedef struct {
   bool bare;  /* TF32: bias and relu are left to the thin layer above, the product is faster so */
   bool thin;  /* the last, with so few outputs that no product comes back */
   bool moves; /* plain gradient descent: the product of the weight ends in the weight itself */
-  bool asks_before;   /* the activation's derivative wants its input, or it is dropped */
+  bool activates;     /* in a pass of its own: the product cannot */
   float decay;        /* the weight's */
   bool hopper_weight; /* the product of the weight is one of our own kernels */
 
-  void *weight;            /* a copy as numbers [out_pitch, in_pitch]; or NULL */
-  void *bias;              /* a bfloat16 copy [out_pitch]; or NULL */
-  void *before, *output;   /* numbers [batch, out_pitch]; before: NULL unless asked for */
+  void *weight; /* a copy as numbers [out_pitch, in_pitch]; or NULL */
+  void *bias;   /* a bfloat16 copy [out_pitch]; or NULL */
+  /* Numbers [batch, out_pitch]. derivative: of an activation that has a pass of its own, which
+   * leaves dy/dx there, where the product's result was; else NULL. */
+  void *derivative, *output;
   float *input_transposed; /* TF32, unless hopper_weight: [in, batch] */
   uint32_t *mask;          /* hopper: where the output is above 0, for the way back; or NULL */
   float *gradient;         /* [slices, out_pitch (thin: out), in_pitch] */

@@ -30,7 +30,7 @@ static ep_cuda_gemm_shape forward_of(const ep_gemm_network *self, int i, int64_t
   if (layer->linear->bias >= 0)
     shape.bias = layer->bias ? layer->bias : self->network->parameters + layer->linear->bias;
   shape.relu = layer->activation && layer->activation->type == EP_LAYER_RELU;
-  if (layer->before) shape.out = layer->before;
+  if (layer->derivative) shape.out = layer->derivative;
   return shape;
 }
 

@@ -109,11 +109,11 @@ static ep_status layer_forward(const pass *p, int i, ep_error *error) {
   const ep_gemm_layer *layer = &p->gemm->layers[i];
   ep_status status = input_turn(p, i, error);
   if (status == EP_OK) status = multiply(p, &layer->forward[p->kind], error);
-  if (status != EP_OK || !layer->before) return status;
+  if (status != EP_OK || !layer->derivative) return status;
   const ep_op activation = activation_of(layer);
   const ep_gemm_dropout dropout = dropout_of(p, layer);
   EP_CUDA_TRY(ep_gemm_activate(stream_of(p), p->gemm->half, &activation, &dropout, p->rows,
-                               layer->out_pitch, layer->before, layer->output),
+                               layer->out_pitch, layer->derivative, layer->output),
               "an activation");
   return EP_OK;
 }
@@ -177,10 +177,10 @@ static ep_status forward(const pass *p, const float **output, ep_error *error) {
 /* Whether layer i's way back ends with the gradient by the linear part of the layer under it. */
 static bool derives(const ep_gemm_network *self, int i) {
   const ep_gemm_layer *layer = &self->layers[i];
-  return layer->thin ? i == 0 || !layer[-1].dropout : layer->back[0].hopper;
+  return layer->thin || layer->back[0].hopper;
 }
 
-/* A thin last layer, with the activation before it, unless something is dropped behind that. */
+/* A thin last layer, with the activation before it. */
 static ep_status thin_back(const pass *p, int i, ep_error *error) {
   ep_gemm_network *self = p->gemm;
   const ep_gemm_layer *layer = &self->layers[i], *under = i > 0 ? layer - 1 : NULL;
@@ -190,13 +190,12 @@ static ep_status thin_back(const pass *p, int i, ep_error *error) {
   thin.gradient = layer->trains_weight ? layer->gradient : NULL;
   thin.bias_sums = layer->trains_bias ? layer->bias_gradient : NULL;
   if (goes_on) thin.grad_x = ep_gemm_grad(self, i - 1);
-  if (goes_on && derives(self, i)) {
+  if (goes_on) {
     thin.transposed =
         under->trains_weight && !self->half ? ep_gemm_grad_transposed(self, i - 1) : NULL;
     thin.x_sums = under->trains_bias ? under->bias_gradient : NULL;
     thin.derived = under->activation != NULL;
-    if (thin.derived) thin.activation = *under->activation;
-    thin.before = under->before;
+    thin.derivative = under->derivative;
   }
   EP_CUDA_TRY(ep_cuda_thin_linear_backward(stream_of(p), &thin), "a linear layer, backward");
   return EP_OK;
@@ -219,12 +218,8 @@ static ep_status derive(const pass *p, int i, ep_error *error) {
                           .transposed =
                               layer->trains_weight ? ep_gemm_grad_transposed(self, i) : NULL};
   if (d.transposed && i == self->first_trained) d.grad = NULL; /* nobody multiplies by it */
-  if (!last && (layer->activation || layer->dropout)) {
-    d.y = layer->output;
-    d.before = layer->before;
-    d.activation = activation_of(layer);
-    d.dropout = dropout_of(p, layer);
-  }
+  if (!last && layer->activation) d.y = layer->output;
+  if (!last) d.derivative = layer->derivative;
   EP_CUDA_TRY(ep_gemm_derive(stream_of(p), &d), "a derivative");
   return EP_OK;
 }

@@ -213,7 +213,7 @@ static ep_status head_take(ep_images_network *images, ep_error *error) {
   const ep_shape last = images->parts.rows[images->parts.count - 1].out;
   const int64_t outputs = images->head->out_features, row = ep_images_numbers(images, last);
   const bool trained = trains(images, images->head);
-  images->head_slices = ep_cuda_thin_linear_slices(images->network->program->batch_size);
+  images->head_slices = ep_cuda_thin_linear_slices(images->network->program->batch_size, row);
   const ep_cuda_buffer buffers[] = {
       {&images->head_weight, outputs, row, sizeof(float)},
       {&images->head_gradient, trained ? images->head_slices : 0, outputs * row, sizeof(float)},
