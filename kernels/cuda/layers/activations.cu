@@ -5,7 +5,7 @@
 #include "kernels/cuda/layers/activation_chains.h"
 #include "kernels/cuda/layers/launch.cuh"
 #include "kernels/cuda/layers/operator.h"
-#include "kernels/formulas/activations.h"
+#include "kernels/cuda/layers/usual_activations.cuh"
 #include "kernels/formulas/dropout.h"
 
 enum { THREADS = 256, QUAD = 4, LINES = THREADS / WARP };
@@ -24,8 +24,10 @@ static unsigned int pointwise_blocks(int64_t quads, int64_t count) {
 }
 
 /* The first `quads` fours, then what is left of `count`. */
-static __global__ void pointwise_forward(ep_op op, int64_t quads, int64_t count, const float *x,
+template <ep_layer_type TYPE>
+static __global__ void pointwise_forward(ep_op given, int64_t quads, int64_t count, const float *x,
                                          float *y) {
+  const ep_op op = activation_of<TYPE>(given);
   kernels_overlap();
   const int64_t threads = (int64_t)gridDim.x * THREADS;
   const int64_t thread = (int64_t)blockIdx.x * THREADS + threadIdx.x;
@@ -38,8 +40,10 @@ static __global__ void pointwise_forward(ep_op op, int64_t quads, int64_t count,
     y[at] = ep_activation(&op, x[at]);
 }
 
-static __global__ void pointwise_backward(ep_op op, int64_t quads, int64_t count, const float *x,
+template <ep_layer_type TYPE>
+static __global__ void pointwise_backward(ep_op given, int64_t quads, int64_t count, const float *x,
                                           const float *y, float *grad) {
+  const ep_op op = activation_of<TYPE>(given);
   kernels_overlap();
   const int64_t threads = (int64_t)gridDim.x * THREADS;
   const int64_t thread = (int64_t)blockIdx.x * THREADS + threadIdx.x;
@@ -57,9 +61,11 @@ static __global__ void pointwise_backward(ep_op op, int64_t quads, int64_t count
 }
 
 /* A thread four neighbours, which one call of Philox decides. */
-static __global__ void pointwise_drop(ep_op op, ep_op dropout, int64_t first, int64_t count,
+template <ep_layer_type TYPE>
+static __global__ void pointwise_drop(ep_op given, ep_op dropout, int64_t first, int64_t count,
                                       uint64_t seed, const ep_cuda_clock *clock, const float *x,
                                       float *y, float *z) {
+  const ep_op op = activation_of<TYPE>(given);
   kernels_overlap();
   const int64_t step = clock->epoch * clock->steps_per_epoch + clock->batch;
   const int64_t quads = (first + count + QUAD - 1) / QUAD;
@@ -79,10 +85,11 @@ static __global__ void pointwise_drop(ep_op op, ep_op dropout, int64_t first, in
 }
 
 /* 32 columns a block, a line of threads a row; blockIdx.y is the slice of the rows. */
-template <bool drops>
-static __global__ void columns_undo(ep_op op, ep_op dropout, int64_t first, int64_t rows,
+template <ep_layer_type TYPE, bool drops>
+static __global__ void columns_undo(ep_op given, ep_op dropout, int64_t first, int64_t rows,
                                     uint64_t seed, const ep_cuda_clock *clock, const float *x,
                                     const float *y, float *grad, float *sums) {
+  const ep_op op = activation_of<TYPE>(given);
   kernels_overlap();
   __shared__ float of_line[LINES][WARP];
   const int64_t columns = op.out_features, column = (int64_t)blockIdx.x * WARP + threadIdx.x;
@@ -183,8 +190,10 @@ cudaError_t ep_cuda_activation_forward(cudaStream_t stream, const ep_op *op, int
   int64_t columns = op->out_features, count = rows * columns;
   const int64_t quads = quads_of(count, x, y, y);
   if (is_pointwise(op->type))
-    ep_cuda_queue(stream, pointwise_blocks(quads, count), THREADS, 0, pointwise_forward, *op, quads,
-                  count, x, y);
+    activation_choose(op->type, [&](auto type) {
+      ep_cuda_queue(stream, pointwise_blocks(quads, count), THREADS, 0,
+                    pointwise_forward<decltype(type)::value>, *op, quads, count, x, y);
+    });
   else
     ep_cuda_queue(stream, ep_cuda_blocks(rows, 1), row_threads(columns), 0, softmax_forward,
                   op->type == EP_LAYER_LOG_SOFTMAX, rows, columns, x, y);
@@ -197,8 +206,11 @@ cudaError_t ep_cuda_activation_backward(cudaStream_t stream, const ep_op *op, in
   const float *asked = ep_activation_knows_by_output(op->type) ? y : x; /* one is read */
   const int64_t quads = quads_of(count, asked, grad, grad);
   if (is_pointwise(op->type))
-    ep_cuda_queue(stream, pointwise_blocks(quads, count), THREADS, 0, pointwise_backward, *op,
-                  quads, count, asked, asked, grad);
+    activation_choose(op->type, [&](auto type) {
+      ep_cuda_queue(stream, pointwise_blocks(quads, count), THREADS, 0,
+                    pointwise_backward<decltype(type)::value>, *op, quads, count, asked, asked,
+                    grad);
+    });
   else
     ep_cuda_queue(stream, ep_cuda_blocks(rows, 1), row_threads(columns), 0, softmax_backward,
                   op->type == EP_LAYER_LOG_SOFTMAX, rows, columns, y, grad);
@@ -222,8 +234,11 @@ cudaError_t ep_cuda_activation_drop(cudaStream_t stream, const ep_op *op, const 
                                     const ep_cuda_clock *clock, const float *x, float *y,
                                     float *z) {
   const int64_t columns = op->out_features, count = rows * columns;
-  ep_cuda_queue(stream, ep_cuda_blocks(count + QUAD, THREADS * QUAD), THREADS, 0, pointwise_drop,
-                *op, *dropout, first * columns, count, seed, clock, x, y, z);
+  activation_choose(op->type, [&](auto type) {
+    ep_cuda_queue(stream, ep_cuda_blocks(count + QUAD, THREADS * QUAD), THREADS, 0,
+                  pointwise_drop<decltype(type)::value>, *op, *dropout, first * columns, count,
+                  seed, clock, x, y, z);
+  });
   return cudaGetLastError();
 }
 
@@ -232,12 +247,15 @@ cudaError_t ep_cuda_activation_undo(cudaStream_t stream, const ep_op *op, const 
                                     const ep_cuda_clock *clock, const float *x, const float *y,
                                     float *grad, int slices, float *sums) {
   const dim3 grid(ep_cuda_blocks(op->out_features, WARP), (unsigned int)slices), block(WARP, LINES);
-  if (dropout)
-    ep_cuda_queue(stream, grid, block, 0, columns_undo<true>, *op, *dropout, first, rows, seed,
-                  clock, x, y, grad, sums);
-  else
-    ep_cuda_queue(stream, grid, block, 0, columns_undo<false>, *op, *op, first, rows, seed, clock,
-                  x, y, grad, sums);
+  activation_choose(op->type, [&](auto type) {
+    constexpr ep_layer_type TYPE = decltype(type)::value;
+    if (dropout)
+      ep_cuda_queue(stream, grid, block, 0, columns_undo<TYPE, true>, *op, *dropout, first, rows,
+                    seed, clock, x, y, grad, sums);
+    else
+      ep_cuda_queue(stream, grid, block, 0, columns_undo<TYPE, false>, *op, *op, first, rows, seed,
+                    clock, x, y, grad, sums);
+  });
   return cudaGetLastError();
 }
 

@@ -4,6 +4,7 @@
 #include "kernels/cuda/device/bf16.cuh"
 #include "kernels/cuda/executors/gemm/kernels.h"
 #include "kernels/cuda/layers/launch.cuh"
+#include "kernels/cuda/layers/usual_activations.cuh"
 #include "kernels/formulas/dropout.h"
 
 /* Rows that a thread reads before it writes one. */
@@ -11,12 +12,6 @@ enum { DEEP = 4 };
 enum { LINES = 8, THREADS = WARP * LINES, TILE = 32, QUAD = 4 };
 
 /* --- forward ------------------------------------------------------------------------------- */
-
-/* Of an activation TYPE, or of any: EP_LAYER_COUNT. */
-template <ep_layer_type TYPE> static __device__ __forceinline__ ep_op activation_of(ep_op op) {
-  if (TYPE != EP_LAYER_COUNT) op.type = TYPE;
-  return op;
-}
 
 /* y = f(x), kept or dropped, and dy/dx in the place of x. */
 template <ep_layer_type TYPE>
@@ -76,40 +71,27 @@ static __global__ void activate_dropping(ep_op given, ep_gemm_dropout drop, int6
   }
 }
 
-template <ep_layer_type TYPE, typename T>
+template <typename T>
 static void activate_launch(cudaStream_t stream, const ep_op *op, const ep_gemm_dropout *dropout,
                             int64_t rows, int64_t pitch, T *x, T *y) {
-  if (dropout->drops)
-    activate_dropping<T, TYPE>
-        <<<ep_cuda_blocks(rows * dropout->columns + QUAD, QUAD * THREADS), THREADS, 0, stream>>>(
-            *op, *dropout, rows, pitch, x, y);
-  else
-    activate<T, TYPE><<<ep_cuda_blocks(rows * pitch, QUAD * THREADS), THREADS, 0, stream>>>(
-        *op, rows * pitch, x, y);
-}
-
-/* Usual activations have kernels of their own: a choice for each number takes longer than most. */
-template <typename T>
-static void any_launch(cudaStream_t stream, const ep_op *op, const ep_gemm_dropout *dropout,
-                       int64_t rows, int64_t pitch, T *x, T *y) {
-  switch (op->type) {
-  case EP_LAYER_RELU: return activate_launch<EP_LAYER_RELU>(stream, op, dropout, rows, pitch, x, y);
-  case EP_LAYER_TANH: return activate_launch<EP_LAYER_TANH>(stream, op, dropout, rows, pitch, x, y);
-  case EP_LAYER_SIGMOID:
-    return activate_launch<EP_LAYER_SIGMOID>(stream, op, dropout, rows, pitch, x, y);
-  case EP_LAYER_GELU: return activate_launch<EP_LAYER_GELU>(stream, op, dropout, rows, pitch, x, y);
-  case EP_LAYER_SILU: return activate_launch<EP_LAYER_SILU>(stream, op, dropout, rows, pitch, x, y);
-  default: return activate_launch<EP_LAYER_COUNT>(stream, op, dropout, rows, pitch, x, y);
-  }
+  const int64_t count = dropout->drops ? rows * dropout->columns + QUAD : rows * pitch;
+  const unsigned int blocks = ep_cuda_blocks(count, QUAD * THREADS);
+  activation_choose(op->type, [&](auto type) {
+    constexpr ep_layer_type TYPE = decltype(type)::value;
+    if (dropout->drops)
+      activate_dropping<T, TYPE><<<blocks, THREADS, 0, stream>>>(*op, *dropout, rows, pitch, x, y);
+    else
+      activate<T, TYPE><<<blocks, THREADS, 0, stream>>>(*op, count, x, y);
+  });
 }
 
 cudaError_t ep_gemm_activate(cudaStream_t stream, bool half, const ep_op *op,
                              const ep_gemm_dropout *dropout, int64_t rows, int64_t pitch, void *x,
                              void *y) {
   if (half)
-    any_launch(stream, op, dropout, rows, pitch, (half_number *)x, (half_number *)y);
+    activate_launch(stream, op, dropout, rows, pitch, (half_number *)x, (half_number *)y);
   else
-    any_launch(stream, op, dropout, rows, pitch, (float *)x, (float *)y);
+    activate_launch(stream, op, dropout, rows, pitch, (float *)x, (float *)y);
   return cudaGetLastError();
 }
 
