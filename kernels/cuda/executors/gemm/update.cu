@@ -5,7 +5,7 @@
 #include "kernels/cuda/executors/gemm/kernels.h"
 #include "kernels/cuda/layers/launch.cuh"
 
-enum { THREADS = 256, TOGETHER = 2, FEW = 4, SLICES_TOGETHER = 16 };
+enum { THREADS = 256, TOGETHER = 2, FEW = 4, SLICES_TOGETHER = 32 };
 static_assert(EP_GEMM_UPDATE_FEWEST == 4 * THREADS, "a thread has a float4, or some more");
 static_assert((int)EP_GEMM_UPDATE_SLICED == (int)THREADS, "then it has one, and its slices");
 

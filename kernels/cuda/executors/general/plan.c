@@ -75,7 +75,7 @@ const ep_executor_profile ep_cuda_general_profile = {
               {"launches", 3.4e-6},
               {"wide multiply-adds", 2.4e-14},
               {"thin multiply-adds", 2e-14},
-              {"multiply-adds of convolutions", 5.7e-13},
+              {"multiply-adds of convolutions", 2e-13},
               {"values", 5.2e-12},
               {"updated parameters", 7.1e-12}},
     .start_seconds = 0.08,
