@@ -7,6 +7,8 @@ static ep_status parts_sum(const ep_cuda_pass *pass, int *next, ep_error *error)
   for (; *next < network->part_sums_count && network->part_sums[*next].op > pass->next; ++*next) {
     const ep_cuda_part_sum *sum = &network->part_sums[*next];
     float *to = ep_cuda_grad_at(network, sum->to);
+    ep_status status = ep_cuda_side_join(pass->network, error);
+    if (status != EP_OK) return status;
     EP_CUDA_TRY(ep_cuda_add(network->stream, pass->rows * sum->features, to,
                             ep_cuda_grad_at(network, sum->from), to),
                 "a gradient of several parts");
@@ -14,12 +16,22 @@ static ep_status parts_sum(const ep_cuda_pass *pass, int *next, ep_error *error)
   return EP_OK;
 }
 
+/* Whether the layer leaves a gradient where one lies that is read beside the way back. */
+static bool writes_over(const ep_cuda_pass *pass) {
+  const ep_cuda_layer *layer = ep_cuda_pass_layer(pass);
+  bool found = false;
+  for (int k = 0; k < layer->op->inputs; k++)
+    found = found || layer->part[k] == pass->network->side.reads;
+  return found;
+}
+
 static ep_status op_back(ep_cuda_pass *pass, ep_error *error) {
   const ep_cuda_network *network = pass->network;
   const ep_cuda_layer *layer = ep_cuda_pass_layer(pass);
   const bool summed = pass->summed;
   if (!network->values[pass->i + 1].learns) return EP_OK;
-  ep_status status = ep_cuda_pass_backward(pass, error);
+  ep_status status = writes_over(pass) ? ep_cuda_side_join(pass->network, error) : EP_OK;
+  if (status == EP_OK) status = ep_cuda_pass_backward(pass, error);
   if (summed) pass->summed = false; /* it was for this layer */
   if (status == EP_OK && layer->trained && layer->op->weight >= 0)
     status = ep_cuda_network_found(network, layer->op->weight, error);
@@ -37,7 +49,7 @@ ep_status ep_cuda_network_backward_to(ep_cuda_network *network, int first, const
     if (status == EP_OK) status = parts_sum(&pass, &sums, error);
   }
   *grad = ep_cuda_grad_at(network, network->values[first].gradient);
-  return status;
+  return status == EP_OK ? ep_cuda_side_join(network, error) : status;
 }
 
 ep_status ep_cuda_network_backward(ep_cuda_network *network, const float *x, int64_t rows,

@@ -269,6 +269,7 @@ void ep_cuda_network_destroy(ep_cuda_network *network) {
     products_deinit(&network->layers[i].weight);
   }
   ep_cuda_ahead_deinit(&network->ahead);
+  ep_cuda_side_deinit(&network->side);
   ep_cuda_memory_deinit(&network->memory);
   if (network->stream && !network->share.shares) cudaStreamDestroy(network->stream);
   free(network->part_sums);

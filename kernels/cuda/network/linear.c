@@ -74,37 +74,51 @@ static ep_status forward(ep_cuda_pass *pass, ep_error *error) {
   return EP_OK;
 }
 
+/* The gradients by the parameters, but for a packed weight's. */
+static ep_status parameters_back(ep_cuda_pass *pass, bool searched, ep_error *error) {
+  ep_cuda_network *network = pass->network;
+  ep_cuda_layer *layer = ep_cuda_pass_layer(pass);
+  const ep_cuda_call *call = &pass->call;
+  const ep_op *op = layer->op;
+  const ep_cuda_gemm_shape of_weight = {.rows = op->out_features,
+                                        .columns = op->in_features,
+                                        .depth = call->rows,
+                                        .a = call->grad,
+                                        .b = call->x[0],
+                                        .out = layer->gradient,
+                                        .transpose_a = true,
+                                        .tf32 = ep_cuda_network_is_coarse(network)};
+  if (op->bias >= 0 && !pass->summed)
+    EP_CUDA_TRY(ep_cuda_column_sums(network->stream, call->rows, op->out_features, call->grad,
+                                    layer->bias_slices, layer->bias_gradient),
+                "a bias's gradient");
+  if (layer->form != EP_CUDA_OPERAND_PLAIN) return EP_OK;
+  return ep_cuda_network_multiply(network, &layer->weight, &of_weight, searched, error);
+}
+
 /* By cuBLASLt. */
 static ep_status wide_back(ep_cuda_pass *pass, ep_error *error) {
   ep_cuda_network *network = pass->network;
   ep_cuda_layer *layer = ep_cuda_pass_layer(pass);
   const ep_cuda_call *call = &pass->call;
   const ep_op *op = layer->op;
-  ep_cuda_gemm_shape of_weight = {.rows = op->out_features,
-                                  .columns = op->in_features,
-                                  .depth = call->rows,
-                                  .a = call->grad,
-                                  .b = call->x[0],
-                                  .out = layer->gradient,
-                                  .transpose_a = true,
-                                  .tf32 = ep_cuda_network_is_coarse(network)};
-  ep_cuda_gemm_shape of_x = {.rows = call->rows,
-                             .columns = op->in_features,
-                             .depth = op->out_features,
-                             .a = call->grad,
-                             .b = call->weight,
-                             .out = call->grad_x[0],
-                             .tf32 = ep_cuda_network_is_coarse(network)};
+  const ep_cuda_gemm_shape of_x = {.rows = call->rows,
+                                   .columns = op->in_features,
+                                   .depth = op->out_features,
+                                   .a = call->grad,
+                                   .b = call->weight,
+                                   .out = call->grad_x[0],
+                                   .tf32 = ep_cuda_network_is_coarse(network)};
   const bool searched = ep_cuda_network_searches(network, call->rows);
-  ep_status status = EP_OK;
-  if (layer->trained && op->bias >= 0 && !pass->summed)
-    EP_CUDA_TRY(ep_cuda_column_sums(call->stream, call->rows, op->out_features, call->grad,
-                                    layer->bias_slices, layer->bias_gradient),
-                "a bias's gradient");
+  ep_status status = ep_cuda_side_join(network, error); /* whose operands are packed in one place */
+  if (status == EP_OK && layer->trained) {
+    status = ep_cuda_pass_side_begin(pass, error);
+    if (status != EP_OK) return status;
+    status = ep_cuda_side_end(network, parameters_back(pass, searched, error), error);
+  }
+  if (status != EP_OK) return status;
   if (layer->form != EP_CUDA_OPERAND_PLAIN) return ep_cuda_packed_backward(pass, error);
-  if (layer->trained)
-    status = ep_cuda_network_multiply(network, &layer->weight, &of_weight, searched, error);
-  if (status != EP_OK || !call->grad_x[0]) return status;
+  if (!call->grad_x[0]) return EP_OK;
   return ep_cuda_network_multiply(network, &layer->backward, &of_x, searched, error);
 }
 

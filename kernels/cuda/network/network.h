@@ -94,6 +94,16 @@ typedef struct {
   bool odd;                /* the step at hand is of those that have the spare input */
 } ep_cuda_ahead;
 
+/* A second stream of a step: see side.h. */
+typedef struct {
+  cudaStream_t stream;     /* NULL: there is none */
+  cudaEvent_t begun, done; /* where it leaves the network's stream; where it comes back */
+  void *workspace;         /* of its own */
+  float *padded_out;
+  bool busy; /* the network's stream has not waited for what is there */
+  int reads; /* which gradient that reads, as who queued it numbers them */
+} ep_cuda_side;
+
 struct ep_cuda_network {
   ep_backend *backend;       /* lent */
   const ep_program *program; /* lent */
@@ -143,8 +153,10 @@ struct ep_cuda_network {
   void *workspace;              /* cuBLASLt's, NULL when all is thin */
   ep_cuda_operand grad_operand; /* of the layer at hand */
   float *padded_out;            /* what its product makes, where rows are to be without gaps */
+  int64_t padded_floats;        /* there */
   float *ones;                  /* device [2]: a product is added to what is there */
   ep_cuda_ahead ahead;
+  ep_cuda_side side;
 
   /* Called while a step is queued: the gradients of all parameters from `first` on are, on the
    * network's stream. NULL: nobody waits for them. */

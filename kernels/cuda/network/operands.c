@@ -84,6 +84,7 @@ static ep_status layer_take(ep_cuda_network *network, ep_cuda_layer *layer, int6
 
 /* All that is taken here is for speed. */
 static void forms_give_up(ep_cuda_network *network) {
+  network->padded_floats = 0;
   for (int i = network->share.first; i < network->share.end; i++)
     network->layers[i].form = EP_CUDA_OPERAND_PLAIN;
 }
@@ -104,6 +105,7 @@ static ep_status operands_take(ep_cuda_network *network, ep_error *error) {
   if (status != EP_OK || form == EP_CUDA_OPERAND_PLAIN) return status;
   status = operand_take(network, form, network->program->batch_size, widest, &network->grad_operand,
                         error);
+  network->padded_floats = most;
   if (status == EP_OK)
     status =
         ep_cuda_memory_take(&network->memory, &network->padded_out, 1, most, sizeof(float), error);
@@ -217,8 +219,12 @@ ep_status ep_cuda_packed_backward(ep_cuda_pass *pass, ep_error *error) {
   const ep_cuda_gemm_shape of_weight = {.rows = out, .depth = call->rows, .transpose_a = true};
   const ep_cuda_gemm_shape of_x = {.rows = call->rows, .depth = grad.pitch};
   ep_status status = pack(pass, call->rows, out, call->grad, &grad, error);
-  if (status == EP_OK && layer->trained)
+  if (status == EP_OK && layer->trained) {
+    status = ep_cuda_pass_side_begin(pass, error);
+    if (status != EP_OK) return status;
     status = multiply(pass, &layer->weight, of_weight, &grad, &x, in, NULL, layer->gradient, error);
+    status = ep_cuda_side_end(pass->network, status, error);
+  }
   if (status == EP_OK && call->grad_x[0])
     status =
         multiply(pass, &layer->backward, of_x, &grad, &weight, in, NULL, call->grad_x[0], error);

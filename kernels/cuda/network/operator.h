@@ -4,7 +4,7 @@
 #define EP_KERNELS_CUDA_NETWORK_OPERATOR_H
 
 #include "kernels/cuda/layers/operator.h"
-#include "kernels/cuda/network/network.h"
+#include "kernels/cuda/network/side.h"
 
 /* Where a pass stands. */
 typedef struct {
@@ -44,6 +44,12 @@ static inline ep_cuda_layer *ep_cuda_pass_layer(const ep_cuda_pass *pass) {
 
 static inline float *ep_cuda_grad_at(const ep_cuda_network *network, int number) {
   return number >= 0 ? network->grads[number].memory : NULL;
+}
+
+/* Begins what goes beside the way back (side.h): it reads the gradient by layer i's output. */
+static inline ep_status ep_cuda_pass_side_begin(const ep_cuda_pass *pass, ep_error *error) {
+  const int reads = pass->network->values[pass->i + 1].gradient;
+  return ep_cuda_side_begin(pass->network, reads, error);
 }
 
 /* --- products.c ---------------------------------------------------------------------------- */

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "kernels/cuda/network/layout.h"
+#include "kernels/cuda/network/side.h"
 #include "kernels/formulas/activations.h"
 #include "kernels/operators/operator.h"
 
@@ -154,11 +155,13 @@ static ep_status memory_take(ep_images_network *images, ep_error *error) {
        images->head ? images->head->out_features : ep_shape_count(last), sizeof(float)},
       {&images->grads[0], batch, most.numbers, size},
       {&images->grads[1], batch, most.numbers, size},
+      {&images->grads[2], batch, most.numbers, size},
       {&images->sums, 2 * EP_IMAGES_SLICES, most.pitch, sizeof(float)},
       {&images->plain, batch, most.plain, sizeof(float)},
       {&images->split_x, batch * EP_IMAGES_PARTS, most.split_x, sizeof(float)},
       {&images->split_y, batch * EP_IMAGES_PARTS, most.split_y, sizeof(float)},
       {&images->workspace, 1, EP_CONVOLUTION_WORKSPACE_BYTES, 1},
+      {&images->weights_workspace, 1, EP_CONVOLUTION_WORKSPACE_BYTES, 1},
   };
   ep_status status = ep_cuda_memory_take_all(&images->network->memory, buffers,
                                              sizeof buffers / sizeof *buffers, error);
@@ -175,7 +178,7 @@ static bool trains(const ep_images_network *images, const ep_op *op) {
   return op && images->network->layers[op - images->network->program->ops].trained;
 }
 
-/* Which are trained, and where the gradients lie: a part's way back leaves them in the other place,
+/* Which are trained, and where the gradients lie: a part's way back leaves them in the next place,
  * but for a dropout's and that of a norm of the images as they lie. */
 static void layers_decide(ep_images_network *images) {
   const ep_images_parts *parts = &images->parts;
@@ -185,7 +188,9 @@ static void layers_decide(ep_images_network *images) {
     const ep_images_part *part = &parts->rows[i];
     ep_images_layer *layer = &images->layers[i];
     layer->grad = grad;
-    if (part->kind != EP_IMAGES_DROPOUT && !ep_images_norm_is_direct(images, part)) grad = 1 - grad;
+    if (part->kind != EP_IMAGES_DROPOUT && !ep_images_norm_is_direct(images, part))
+      grad = (grad + 1) % EP_IMAGES_GRADS;
+    layer->grad_x = grad;
     layer->trained = part->kind == EP_IMAGES_BLEND
                          ? trains(images, part->biased) || trains(images, part->norm)
                          : trains(images, part->own);
@@ -247,7 +252,7 @@ static ep_status way_make(ep_images_network *images, int i, ep_convolution_way w
   const void *x = patched ? images->patches : ep_images_output(images, i - 1);
   const void *w = way == EP_CONVOLUTION_WEIGHTS ? layer->weight_gradient : layer->weight;
   const void *y = forward ? layer->output : images->grads[layer->grad];
-  if (back) x = images->grads[1 - layer->grad];
+  if (back) x = images->grads[layer->grad_x];
   if (images->splits) { /* the depth of the product has three parts */
     if (forward) shape.in.channels *= EP_IMAGES_PARTS;
     if (back) shape.out.channels *= EP_IMAGES_PARTS;
@@ -255,8 +260,11 @@ static ep_status way_make(ep_images_network *images, int i, ep_convolution_way w
     if (back) y = images->split_y;
     if (back) w = layer->back_weight;
   }
-  return ep_convolution_init(images->network->backend, images->network->stream, &shape, x, w, y,
-                             images->workspace, &layer->ways[way][kind], error);
+  const bool beside = way == EP_CONVOLUTION_WEIGHTS && images->network->side.stream;
+  return ep_convolution_init(
+      images->network->backend, beside ? images->network->side.stream : images->network->stream,
+      &shape, x, w, y, beside ? images->weights_workspace : images->workspace,
+      &layer->ways[way][kind], error);
 }
 
 static ep_status convolution_make(ep_images_network *images, int i, int kind, int64_t rows,
@@ -406,7 +414,8 @@ static ep_status weights_list(ep_images_network *images, ep_error *error) {
 static ep_status images_build(ep_images_network *images, ep_error *error) {
   layers_decide(images);
   images->head = head_find(images);
-  ep_status status = memory_take(images, error);
+  ep_status status = ep_cuda_side_enable(images->network, error);
+  if (status == EP_OK) status = memory_take(images, error);
   if (status == EP_OK && images->head) status = head_take(images, error);
   if (status == EP_OK) status = weights_list(images, error);
   if (status == EP_OK) status = convolutions_make(images, error);

@@ -16,7 +16,7 @@
 #include "kernels/cuda/layers/thin_linear.h"
 #include "kernels/cuda/network/network.h"
 
-enum { EP_IMAGES_WAYS = 3 };
+enum { EP_IMAGES_WAYS = 3, EP_IMAGES_GRADS = 3 };
 
 /* Weights that are copied: a part's, and the head's two. */
 enum { EP_IMAGES_HEAD_WEIGHTS = 2 };
@@ -25,7 +25,8 @@ enum { EP_IMAGES_HEAD_WEIGHTS = 2 };
 typedef struct {
   void *output; /* numbers [batch, out, pitch] */
   bool trained; /* has parameters that are not frozen */
-  int grad;     /* which of the two gradients is that by its output */
+  int grad;     /* which of the gradients is that by its output */
+  int grad_x;   /* the one by its input */
 
   /* A convolution: copies of the weights [out, kernel, pitch], their gradient in the same order,
    * of float32 in slices.
@@ -66,11 +67,13 @@ typedef struct {
   int head_slices;    /* of a batch's rows, for its gradients */
   float *head_weight; /* [outputs, pixels, pitch] */
   float *head_gradient, *head_bias_gradient; /* [head_slices, those]; [head_slices, outputs] */
-  void *grads[2];                            /* numbers, as many as the widest part's */
-  float *sums;                               /* scratch of the blends */
-  float *plain;                              /* scratch of the layer_norms */
+  /* Numbers, as many as the widest part's: what a part takes and leaves, and what the gradient by a
+   * convolution's weights, beside the way back, is still found from. */
+  void *grads[EP_IMAGES_GRADS];
+  float *sums;              /* scratch of the blends */
+  float *plain;             /* scratch of the layer_norms */
   float *split_x, *split_y; /* a convolution's input in three parts; the gradient by its output */
-  void *workspace;
+  void *workspace, *weights_workspace;
   ep_images_weights weights;
 } ep_images_network;
 

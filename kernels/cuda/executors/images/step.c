@@ -1,6 +1,7 @@
 /* step.c: what one step queues. */
 #include "kernels/cuda/executors/images/network.h"
 #include "kernels/cuda/network/layout.h"
+#include "kernels/cuda/network/side.h"
 
 /* Where a step stands. */
 typedef struct {
@@ -244,7 +245,7 @@ static ep_status layer_norm_back(const pass *p, int i, ep_error *error) {
   ep_status status = plain_give(p, shape, images->grads[grad], images->plain, error);
   if (status != EP_OK) return status;
   EP_CUDA_TRY(ep_cuda_layer_norm_backward(stream_of(p), &norm), "a norm, backward");
-  return plain_take(p, shape, images->plain, images->grads[1 - grad], error);
+  return plain_take(p, shape, images->plain, images->grads[images->layers[i].grad_x], error);
 }
 
 static ep_status part_forward(const pass *p, int i, ep_error *error) {
@@ -325,26 +326,39 @@ static ep_status blend_back(const pass *p, int i, ep_error *error) {
   const ep_images_layer *layer = &images->layers[i];
   ep_images_blend blend = blend_of(p, i);
   blend.grad = images->grads[layer->grad];
-  if (i > images->first_trained) blend.grad_x = images->grads[1 - layer->grad];
+  if (i > images->first_trained) blend.grad_x = images->grads[layer->grad_x];
   if (i > 0 && is_split_before(images, i - 1, EP_CONVOLUTION_BACK)) blend.split = images->split_y;
   blend.grad_past = layer->skip;
   return images->parts.rows[i].norm ? norm_back(p, i, &blend, error)
                                     : bias_back(p, i, &blend, error);
 }
 
+static ep_status convolution_back(const pass *p, int i, ep_error *error) {
+  const ep_images_network *images = p->images;
+  const ep_images_layer *layer = &images->layers[i];
+  ep_cuda_network *network = images->network;
+  ep_status status = ep_cuda_side_join(network, error); /* one of the gradients is read there */
+  if (status == EP_OK && layer->trained) {
+    status = ep_cuda_side_begin(network, layer->grad, error);
+    if (status != EP_OK) return status;
+    status = ep_cuda_side_end(network, weights_back(p, i, error), error);
+  }
+  if (status == EP_OK && i > images->first_trained)
+    status = convolve(p, i, EP_CONVOLUTION_BACK, error);
+  return status;
+}
+
 static ep_status part_back(const pass *p, int i, ep_error *error) {
   const ep_images_network *images = p->images;
   const ep_images_part *part = &images->parts.rows[i];
   const ep_images_layer *layer = &images->layers[i];
-  const ep_cuda_network *network = images->network;
-  void *grad = images->grads[layer->grad], *other = images->grads[1 - layer->grad];
-  ep_status status = EP_OK;
+  ep_cuda_network *network = images->network;
+  void *grad = images->grads[layer->grad], *other = images->grads[layer->grad_x];
+  ep_status status =
+      network->side.reads == layer->grad_x ? ep_cuda_side_join(network, error) : EP_OK;
+  if (status != EP_OK) return status;
   switch (part->kind) {
-  case EP_IMAGES_CONVOLUTION:
-    if (layer->trained) status = weights_back(p, i, error);
-    if (status == EP_OK && i > images->first_trained)
-      status = convolve(p, i, EP_CONVOLUTION_BACK, error);
-    return status;
+  case EP_IMAGES_CONVOLUTION: return convolution_back(p, i, error);
   case EP_IMAGES_BLEND: return blend_back(p, i, error);
   case EP_IMAGES_LAYER_NORM: return layer_norm_back(p, i, error);
   case EP_IMAGES_POOL:
@@ -414,6 +428,7 @@ static ep_status parts_back(const pass *p, const float *grad, ep_error *error) {
     status = part_back(p, i, error);
     if (status == EP_OK && i > images->first_trained) status = skips_add(p, i - 1, error);
   }
+  if (status == EP_OK) status = ep_cuda_side_join(images->network, error);
   if (status != EP_OK) return status;
   EP_CUDA_TRY(ep_images_weights_back(stream_of(p), &images->weights), "the weights' gradient");
   return EP_OK;
