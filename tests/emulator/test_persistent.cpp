@@ -290,6 +290,37 @@ bool gathered_try() {
   return good;
 }
 
+/* In bfloat16: widths and rows that are no multiples of 16, whole and sliced. Moves by large steps,
+ * so that gradients show. */
+bool half_try(const ep_persistent_shape &shape, int rows_of_batch, unsigned variant) {
+  static const int widths[] = {90, 33, 1, 70, 20, 5};
+  ep_case *test = ep_case_create("bfloat16", 21, EP_LOSS_MSE);
+  for (int width : widths) {
+    ep_case_add_linear(test, width, true);
+    if (width != 5) ep_case_add(test, width == 33 ? EP_LAYER_GELU : EP_LAYER_TANH);
+  }
+  test->program.precision = EP_PRECISION_BF16;
+  ep_case_training training = {};
+  training.rows = 2 * rows_of_batch - 3;
+  training.batch_size = rows_of_batch;
+  training.shuffle = true;
+  training.seed = 5;
+  training.steps = 3;
+  training.lr = 1;
+  training.optimizer.type = EP_OPTIMIZER_SGD;
+  ep_case_finish(test, &training);
+  ep_subject opened;
+  ep_run expected = {};
+  ep_persistent_plan plan;
+  bool good = reference_run(test, &opened, &expected) &&
+              ep_persistent_plan_shape(&test->program, &gpu, &shape, variant, &plan) && plan.half;
+  good = good && plan_try(test, plan, expected, 0.02, "bfloat16", {0});
+  ep_run_deinit(&expected);
+  if (opened.backend) opened.ops->close(opened.backend);
+  ep_case_destroy(test);
+  return good;
+}
+
 /* Trains on 3 steps an epoch, of which the last has one row. */
 bool table_try(ep_case *test, int rows_of_batch, const ep_persistent_shape &shape, int every) {
   ep_case_training training = {};
@@ -346,7 +377,9 @@ int one_of(const ep_case *test, const ep_persistent_plan &plan) {
 bool net_try(uint64_t number) {
   const ep_random_net_limits limits = {40, 5, 40, 5, 60, false};
   ep_case *test = ep_random_net_create(number, &limits,
-                                       number % 3 == 2 ? EP_PRECISION_TF32 : EP_PRECISION_FP32);
+                                       number % 3 == 2   ? EP_PRECISION_TF32
+                                       : number % 3 == 1 ? EP_PRECISION_BF16
+                                                         : EP_PRECISION_FP32);
   ep_subject opened;
   ep_run expected = {};
   bool good = reference_run(test, &opened, &expected);
@@ -388,7 +421,8 @@ int main(int argc, char **argv) {
     failed += !net_try(number);
   if (argc == 1)
     failed += !net_try(CLUSTERED_NET) + !net_try(SHARDED_NET) + !gathered_try() +
-              !large_table_try() + !small_table_try();
+              !large_table_try() + !small_table_try() + !half_try({1, 1, 1, 8, 0}, 40, 0) +
+              !half_try({1, 1, 3, 8, 0}, 24, 0) + !half_try({2, 2, 2, 8, 0}, 64, 2);
   if (!getenv("EPOCHD_KEEP")) system(("rm -rf " + folder).c_str());
   printf("%d failed\n", failed);
   return failed ? EXIT_FAILURE : EXIT_SUCCESS;

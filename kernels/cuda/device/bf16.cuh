@@ -11,19 +11,6 @@ typedef __nv_bfloat16 half_number;
 #include "kernels/cuda/device/mma.cuh"
 #include "kernels/formulas/activations.h"
 
-/* cvt.rn.bf16x2.f32: two numbers as bfloat16 in a word, the first in its lower half; the nearest
- * ones, ties to even. */
-static __device__ __forceinline__ unsigned bf16_pair(float first, float second) {
-#ifdef __CUDACC_RTC__
-  unsigned pair;
-  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(second), "f"(first));
-  return pair;
-#else
-  __nv_bfloat162 pair = __floats2bfloat162_rn(first, second);
-  return *(const unsigned *)&pair;
-#endif
-}
-
 /* Several neighbours, read and written at once. */
 template <typename T, int N> struct alignas(sizeof(T) * N) pack { T of[N]; };
 

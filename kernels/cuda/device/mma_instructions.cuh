@@ -56,5 +56,13 @@ static __device__ __forceinline__ float tf32_rounded(float value) {
   return value;
 }
 
+/* cvt.rn.bf16x2.f32: two numbers as bfloat16 in a word, the first in its lower half; the nearest
+ * ones, ties to even. */
+static __device__ __forceinline__ unsigned bf16_pair(float first, float second) {
+  unsigned pair = 0;
+  EP_MMA("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(second), "f"(first));
+  return pair;
+}
+
 #undef EP_MMA
 #endif

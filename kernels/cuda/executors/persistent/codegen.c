@@ -48,6 +48,7 @@ static void plan_write(ep_cuda_codegen *codegen, const ep_persistent_plan *plan)
   for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
     ep_cuda_codegen_number(codegen, numbers[i].name, numbers[i].value);
   ep_cuda_codegen_flag(codegen, "LOSS_IS_SLICED", plan->stages[plan->stages_count - 1].sliced);
+  ep_cuda_codegen_flag(codegen, "HALF", plan->half);
   ep_cuda_codegen_flag(codegen, "CLUSTERED", plan->clustered);
   ep_cuda_codegen_flag(codegen, "HELPED", plan->helper);
   ep_cuda_codegen_flag(codegen, "IDLES_BETWEEN", !idles && plan->groups == 1);

@@ -183,11 +183,29 @@ constexpr int power_above(int count) {
   return power;
 }
 
-/* N neighbouring values of shared memory. */
+/* --- numbers of shared memory ---------------------------------------------------------------- */
+
+template <bool IS, class A, class B> struct chosen { typedef A type; };
+template <class A, class B> struct chosen<false, A, B> { typedef B type; };
+
+/* A constant as a type. */
+template <bool IS> struct constant { static constexpr bool value = IS; };
+
+/* Values and gradients of rows: HALF: bfloat16, else float32; from a word of memory on. */
+typedef unsigned short half_bits;
+typedef chosen<HALF, half_bits, float>::type number;
+static __device__ __forceinline__ number *numbers_at(int word) {
+  return (number *)(memory + word);
+}
+
+/* N neighbours. */
 template <int N> static __device__ __forceinline__ void load(float (&to)[N], const float *from) {
   if constexpr (N == 2) {
     const float2 of = *(const float2 *)from;
     to[0] = of.x, to[1] = of.y;
+  } else if constexpr (N == 4) {
+    const float4 of = *(const float4 *)from;
+    to[0] = of.x, to[1] = of.y, to[2] = of.z, to[3] = of.w;
   } else {
     to[0] = from[0];
   }
@@ -195,8 +213,33 @@ template <int N> static __device__ __forceinline__ void load(float (&to)[N], con
 template <int N> static __device__ __forceinline__ void store(float *to, const float (&from)[N]) {
   if constexpr (N == 2)
     *(float2 *)to = make_float2(from[0], from[1]);
+  else if constexpr (N == 4)
+    *(float4 *)to = make_float4(from[0], from[1], from[2], from[3]);
   else
     to[0] = from[0];
+}
+template <int N>
+static __device__ __forceinline__ void load(float (&to)[N], const half_bits *from) {
+  if constexpr (N == 1) {
+    to[0] = __uint_as_float((unsigned)from[0] << 16);
+  } else {
+#pragma unroll
+    for (int i = 0; i < N; i += 2) {
+      const unsigned pair = ((const unsigned *)from)[i / 2];
+      to[i] = __uint_as_float(pair << 16);
+      to[i + 1] = __uint_as_float(pair & 0xffff0000u);
+    }
+  }
+}
+template <int N>
+static __device__ __forceinline__ void store(half_bits *to, const float (&from)[N]) {
+  if constexpr (N == 1) {
+    to[0] = (half_bits)bf16_pair(from[0], 0);
+  } else if constexpr (N == 4) {
+    *(uint2 *)to = make_uint2(bf16_pair(from[0], from[1]), bf16_pair(from[2], from[3]));
+  } else {
+    *(unsigned *)to = bf16_pair(from[0], from[1]);
+  }
 }
 
 #endif

@@ -51,9 +51,17 @@ static __device__ __forceinline__ void idle_work(const context &c) {
 
 /* --- forward --------------------------------------------------------------------------------- */
 
+/* What a linear stage takes: the input's rows, or numbers. */
+template <class S> static __device__ __forceinline__ auto *operand_x(const context &c) {
+  if constexpr (S::IS_FIRST)
+    return (const float *)c.input();
+  else
+    return (const number *)numbers_at(S::X);
+}
+
 template <class S> static __device__ __forceinline__ void linear_forward(context &c) {
   constexpr int X_K = S::IS_FIRST ? 1 : LINE, X_ROW = S::IS_FIRST ? INPUT_LINE : 1;
-  const float *x = S::IS_FIRST ? c.input() : memory + S::X;
+  const auto *x = operand_x<S>(c);
   product<typename S::forward_tiling, S::OUTPUTS, S::INPUTS, 1, S::WEIGHT_LINE, X_K, X_ROW,
           S::TAKES_RAW>(c, memory + S::WEIGHTS, x, [&](int m, int row, const float(&of)[2]) {
     if constexpr (!S::SUMS_SLICES)
@@ -124,17 +132,16 @@ template <class S> static __device__ __forceinline__ void forward(context &c) {
 
 /* --- backward -------------------------------------------------------------------------------- */
 
-template <class S> static __device__ __forceinline__ const float *linear_grad() {
-  return memory + (S::GATHERS_GRAD ? S::FULL_GRAD : S::GRAD);
+template <class S> static __device__ __forceinline__ const number *linear_grad() {
+  return numbers_at(S::GATHERS_GRAD ? S::FULL_GRAD : S::GRAD);
 }
 
 /* The gradients by a linear stage's parameters, on this block's rows. */
 template <class S, int FIRST>
 static __device__ __forceinline__ void parameters_backward(context &c) {
-  const float *x = S::IS_FIRST ? c.input() : memory + S::X;
   if constexpr (S::WEIGHT_TRAINS)
     weights_product<S::INPUTS, S::OUTPUTS, S::GRADIENT_TILES, FIRST, S::IS_FIRST, S::TAKES_RAW>(
-        c, x, linear_grad<S>(), [&](int k, int m, float(&of)[2]) {
+        c, operand_x<S>(c), linear_grad<S>(), [&](int k, int m, float(&of)[2]) {
           const int word = k * S::WEIGHT_LINE + m;
           float first[1] = {of[0]}, second[1] = {of[1]};
           if constexpr (S::OUTPUTS % 2 == 0 && S::WEIGHT_LINE % 2 == 0) {
@@ -146,12 +153,13 @@ static __device__ __forceinline__ void parameters_backward(context &c) {
         });
   if constexpr (S::BIAS_TRAINS)
     for (int f = THREADS - 1 - c.thread; f < S::FEATURES; f += THREADS) {
-      const float *grad = memory + S::GRAD + f * LINE;
+      const number *grad = numbers_at(S::GRAD) + f * LINE;
       float even = 0, odd = 0;
 #pragma unroll 4
       for (int row = 0; row < ROWS; row += 4) {
-        const float4 of = *(const float4 *)(grad + row);
-        even += of.x + of.z, odd += of.y + of.w;
+        float of[4];
+        load(of, grad + row);
+        even += of[0] + of[2], odd += of[1] + of[3];
       }
       float sum[1] = {even + odd};
       gradient_give<S>(c, S::BIAS_WORD + f, sum);

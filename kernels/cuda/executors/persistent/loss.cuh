@@ -43,11 +43,13 @@ static __device__ __forceinline__ void row_loss(context &c, int row, int lane) {
   const int label = __float_as_int(c.input()[row * INPUT_LINE + TARGETS_AT]);
   float z[EACH], largest = lowest, asked = 0, sum = 0, value = 0;
   int index = S::OUT;
-  float *scores = memory + S::GRAD + row;
+  number *scores = numbers_at(S::GRAD) + row;
 #pragma unroll
   for (int i = 0; i < EACH; i++) {
     const int j = lane + i * LANES;
-    z[i] = j < S::OUT ? scores[j * LINE] : lowest;
+    float of[1] = {lowest};
+    if (j < S::OUT) load(of, scores + j * LINE);
+    z[i] = of[0];
     if (j < S::OUT && ep_argmax_precedes(z[i], j, largest, index)) largest = z[i], index = j;
     if (j == label) asked = z[i];
   }
@@ -77,9 +79,13 @@ static __device__ __forceinline__ void row_loss(context &c, int row, int lane) {
       grad[0] = j == label ? -1 : 0;
     }
     grad[0] = valid ? grad[0] * c.scale : 0;
-    if constexpr (S::HAS_TAIL) grad[0] *= memory[S::VALUE + j * LINE + row];
+    if constexpr (S::HAS_TAIL) {
+      float derivative[1];
+      load(derivative, numbers_at(S::VALUE) + j * LINE + row);
+      grad[0] *= derivative[0];
+    }
     operands_round(grad);
-    scores[j * LINE] = grad[0];
+    store(scores + j * LINE, grad);
   }
   value = ep_loss_normalizes(LOSS) ? lanes_sum<LANES>(value) : -asked;
   if (lane != 0 || !valid) return;

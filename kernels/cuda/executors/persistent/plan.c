@@ -60,6 +60,9 @@ bool ep_persistent_stages_make(const ep_program *program, ep_persistent_plan *pl
     plan->stages[plan->stages_count++] =
         (ep_persistent_stage){.core = op, .in = (int)op->in_features, .out = (int)op->out_features};
   }
+  plan->half = program->precision == EP_PRECISION_BF16;
+  for (int i = 0; i < plan->stages_count; i++) /* others compute in float32 */
+    plan->half = plan->half && ep_persistent_is_linear(&plan->stages[i]);
   /* A loss is of what a linear layer or a norm makes. */
   return plan->stages_count > 0 &&
          !ep_persistent_is_embedding(&plan->stages[plan->stages_count - 1]);

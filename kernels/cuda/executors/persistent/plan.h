@@ -78,6 +78,7 @@ typedef struct {
   int stages_count;
   int memory_words_max; /* of a block of the GPU */
   bool has_clusters;    /* the GPU, of blocks with as much memory */
+  bool half;            /* values and gradients of rows are bfloat16, else float32 */
   int groups, slices, warps;
   int micro_batches;        /* of a group in a step, one after the other */
   int rows, row_line;       /* of one of them; words from a feature to the next */
@@ -257,7 +258,7 @@ void ep_persistent_stage_cut(ep_persistent_plan *plan, int i);
 double ep_persistent_stage_cycles(const ep_program *program, const ep_persistent_plan *plan, int i);
 /* Those of a step beside its stages. */
 double ep_persistent_step_cycles(const ep_program *program, const ep_persistent_plan *plan);
-/* What saving memory costs, once everything has its place. */
+/* What saving memory costs, once everything has its place, and an exchange beyond the L2 cache. */
 double ep_persistent_thrift_cycles(const ep_program *program, const ep_persistent_plan *plan);
 /* The fastest tilings of a product [outputs, inputs] x [inputs, rows], of a gradient. */
 ep_persistent_tiling ep_persistent_tile(const ep_persistent_plan *plan, int outputs, int inputs);

@@ -1,12 +1,12 @@
 /* products.cuh: products of a block's matrices in shared memory on tensor cores, for
- * cuda/persistent: TF32, or, PRECISE, 3xTF32 (mma.cuh).
+ * cuda/persistent: TF32, or, PRECISE, 3xTF32 (mma.cuh), or, HALF, bfloat16 (half_products.cuh).
  *
  * Values are matrices [features, LINE] of a block's rows, the network's input [ROWS, INPUT_LINE],
  * weights [inputs, line]. Rows and columns behind the last are zero or are not stored. */
 #ifndef EP_KERNELS_CUDA_EXECUTORS_PERSISTENT_PRODUCTS_CUH
 #define EP_KERNELS_CUDA_EXECUTORS_PERSISTENT_PRODUCTS_CUH
 
-#include "kernels/cuda/executors/persistent/context.cuh"
+#include "kernels/cuda/executors/persistent/half_products.cuh"
 
 /* How the tiles of 16 outputs by eight rows of a product are shared out: FRAGMENTS neighbouring
  * tiles of rows a warp at a time, SPLITS warps for one tile, which share its terms. */
@@ -80,9 +80,10 @@ static __device__ __forceinline__ void tile_multiply(const context &c, const flo
 
 /* out[m, row] = sum over k < K of weights[m * W_M + k * W_K] * x[k * X_K + row * X_ROW]:
  * take(m, row, values of two neighbouring rows). RAW: of x. All threads call. */
-template <class TILING, int M, int K, int W_M, int W_K, int X_K, int X_ROW, bool RAW, class TAKE>
-static __device__ __forceinline__ void product(const context &c, const float *weights,
-                                               const float *x, TAKE take) {
+template <class TILING, int M, int K, int W_M, int W_K, int X_K, int X_ROW, bool RAW, class X,
+          class TAKE>
+static __device__ __forceinline__ void product(const context &c, const float *weights, const X *x,
+                                               TAKE take) {
   const int team = c.warp % TILING::TEAMS, split = c.warp / TILING::TEAMS;
   const int g = c.lane / 4, t = c.lane % 4;
   float *scratch = memory + SCRATCH;
@@ -94,8 +95,12 @@ static __device__ __forceinline__ void product(const context &c, const float *we
       const int down = tile / TILING::PER_LINE * 16,
                 row = tile % TILING::PER_LINE * TILING::FRAGMENTS * 8;
       tile_sums<TILING::FRAGMENTS> sum;
-      tile_multiply<TILING, M, K, W_M, W_K, X_K, X_ROW, RAW>(c, weights + down * W_M,
-                                                             x + row * X_ROW, split, sum);
+      if constexpr (HALF)
+        half_multiply<TILING, M, K, W_M, W_K, X_ROW>(c, weights + down * W_M, x + row * X_ROW,
+                                                     split, sum.all);
+      else
+        tile_multiply<TILING, M, K, W_M, W_K, X_K, X_ROW, RAW>(c, weights + down * W_M,
+                                                               x + row * X_ROW, split, sum);
 #pragma unroll
       for (int j = 0; j < TILING::FRAGMENTS; j++)
 #pragma unroll
@@ -128,46 +133,59 @@ static __device__ __forceinline__ void product(const context &c, const float *we
   }
 }
 
+/* The sums of one job of weights_product: inputs from `down` on, ACROSS times eight outputs from
+ * tile `first` of TILES on. */
+template <int K, int TILES, int ACROSS, bool BY_ROWS, bool RAW>
+static __device__ __forceinline__ void tile_gradient(const context &c, const float *x,
+                                                     const float *grad, int down, int first,
+                                                     tile_sums<ACROSS> &sum) {
+  constexpr int X_K = BY_ROWS ? 1 : LINE, X_ROW = BY_ROWS ? INPUT_LINE : 1;
+  const int g = c.lane / 4, t = c.lane % 4;
+  const float *from = x + (down + g) * X_K + 2 * t * X_ROW;
+  const float *by = grad + (first * 8 + g) * LINE + 2 * t;
+  const bool has_lower = down + 8 < (K + 7) / 8 * 8;
+#pragma unroll 4
+  for (int r = 0; r < ROWS / 8; r++) {
+    float upper[2], lower[2] = {0, 0};
+    const float *at = from + r * 8 * X_ROW;
+    if constexpr (BY_ROWS) {
+      upper[0] = at[0], upper[1] = at[X_ROW];
+      if (K > 8 && has_lower) lower[0] = at[8], lower[1] = at[X_ROW + 8];
+    } else {
+      load(upper, at);
+      if (K > 8 && has_lower) load(lower, at + 8 * LINE);
+    }
+    const hi_lo a[4] = {operand_load<RAW>(&upper[0]), operand_load<RAW>(&lower[0]),
+                        operand_load<RAW>(&upper[1]), operand_load<RAW>(&lower[1])};
+#pragma unroll
+    for (int j = 0; j < ACROSS; j++) {
+      if (TILES % ACROSS != 0 && first + j >= TILES) continue;
+      float of[2];
+      load(of, by + j * 8 * LINE + r * 8);
+      sum.multiply_add(j, a, hi_lo_of<PRECISE>(of[0]), hi_lo_of<PRECISE>(of[1]));
+    }
+  }
+}
+
 /* The gradient by weights: g[k, m] = sum over rows of x[k, row] * grad[m, row], a tile of 16 inputs
  * by ACROSS times eight outputs a warp at a time, from warp FIRST on: those before it still have
  * other work. x: [K, LINE], or, BY_ROWS, [ROWS, INPUT_LINE]. take(k, m, values of outputs m and m +
  * 1). All threads call. */
-template <int K, int M, int ACROSS, int FIRST, bool BY_ROWS, bool RAW, class TAKE>
-static __device__ __forceinline__ void weights_product(const context &c, const float *x,
-                                                       const float *grad, TAKE take) {
+template <int K, int M, int ACROSS, int FIRST, bool BY_ROWS, bool RAW, class X, class TAKE>
+static __device__ __forceinline__ void weights_product(const context &c, const X *x,
+                                                       const number *grad, TAKE take) {
   constexpr int DOWN = divide_up(K, 16), TILES = divide_up(M, 8), TURNS = divide_up(TILES, ACROSS);
-  constexpr int X_K = BY_ROWS ? 1 : LINE, X_ROW = BY_ROWS ? INPUT_LINE : 1;
   const int g = c.lane / 4, t = c.lane % 4;
 #pragma unroll 1
   for (int i = 0; i < divide_up(DOWN * TURNS, WARPS); i++) {
     const int job = (c.warp + WARPS - FIRST) % WARPS + i * WARPS;
     if (job >= DOWN * TURNS) break;
     const int down = job / TURNS * 16, first = job % TURNS * ACROSS;
-    const float *from = x + (down + g) * X_K + 2 * t * X_ROW;
-    const float *by = grad + (first * 8 + g) * LINE + 2 * t;
-    const bool has_lower = down + 8 < (K + 7) / 8 * 8;
     tile_sums<ACROSS> sum;
-#pragma unroll 4
-    for (int r = 0; r < ROWS / 8; r++) {
-      float upper[2], lower[2] = {0, 0};
-      const float *at = from + r * 8 * X_ROW;
-      if constexpr (BY_ROWS) {
-        upper[0] = at[0], upper[1] = at[X_ROW];
-        if (K > 8 && has_lower) lower[0] = at[8], lower[1] = at[X_ROW + 8];
-      } else {
-        load(upper, at);
-        if (K > 8 && has_lower) load(lower, at + 8 * LINE);
-      }
-      const hi_lo a[4] = {operand_load<RAW>(&upper[0]), operand_load<RAW>(&lower[0]),
-                          operand_load<RAW>(&upper[1]), operand_load<RAW>(&lower[1])};
-#pragma unroll
-      for (int j = 0; j < ACROSS; j++) {
-        if (TILES % ACROSS != 0 && first + j >= TILES) continue;
-        float of[2];
-        load(of, by + j * 8 * LINE + r * 8);
-        sum.multiply_add(j, a, hi_lo_of<PRECISE>(of[0]), hi_lo_of<PRECISE>(of[1]));
-      }
-    }
+    if constexpr (HALF)
+      half_gradient<TILES, ACROSS>(c, x, grad, down, first, sum.all);
+    else
+      tile_gradient<K, TILES, ACROSS, BY_ROWS, RAW>(c, x, grad, down, first, sum);
 #pragma unroll
     for (int j = 0; j < ACROSS; j++)
 #pragma unroll

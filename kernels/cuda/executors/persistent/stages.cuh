@@ -2,9 +2,9 @@
  * cuda/persistent.
  *
  * A stage S is a core (a linear layer, a norm, an embedding) and its tail: the activations and
- * dropouts behind it. memory[S::VALUE + feature * LINE + row] is what the tail makes. At S::GRAD is
- * first the tail's derivative, then the gradient by what the core makes, in the same order, but an
- * embedding's: [rows, GRAD_LINE]. */
+ * dropouts behind it. numbers_at(S::VALUE)[feature * LINE + row] is what the tail makes. At S::GRAD
+ * is first the tail's derivative, then the gradient by what the core makes, in the same order, but
+ * an embedding's: [rows, GRAD_LINE]. */
 #ifndef EP_KERNELS_CUDA_EXECUTORS_PERSISTENT_STAGES_CUH
 #define EP_KERNELS_CUDA_EXECUTORS_PERSISTENT_STAGES_CUH
 
@@ -17,8 +17,9 @@ struct no_stage {
 };
 
 template <int N> static __device__ __forceinline__ void operands_round(float (&of)[N]) {
+  if constexpr (!HALF) /* or they are when they are stored */
 #pragma unroll
-  for (int i = 0; i < N; i++) of[i] = operand_of<PRECISE>(of[i]);
+    for (int i = 0; i < N; i++) of[i] = operand_of<PRECISE>(of[i]);
 }
 
 /* N neighbouring rows of a feature's gradient. */
@@ -28,7 +29,7 @@ static __device__ __forceinline__ void grad_load(float (&to)[N], int feature, in
 #pragma unroll
     for (int i = 0; i < N; i++) to[i] = memory[S::GRAD + (row + i) * S::GRAD_LINE + feature];
   } else {
-    load(to, memory + S::GRAD + (feature * LINE + row));
+    load(to, numbers_at(S::GRAD) + (feature * LINE + row));
   }
 }
 template <class S, int N>
@@ -37,7 +38,7 @@ static __device__ __forceinline__ void grad_store(int feature, int row, const fl
 #pragma unroll
     for (int i = 0; i < N; i++) memory[S::GRAD + (row + i) * S::GRAD_LINE + feature] = from[i];
   } else {
-    store(memory + S::GRAD + (feature * LINE + row), from);
+    store(numbers_at(S::GRAD) + (feature * LINE + row), from);
   }
 }
 
@@ -76,7 +77,7 @@ static __device__ __forceinline__ void value_take(context &c, int feature, int r
   if constexpr (S::IS_LAST) {
     if constexpr (TAKES_CLASSES) {
       grad_store<S>(feature, row, value); /* until the whole row is there: classes_loss */
-      if constexpr (S::HAS_TAIL) store(memory + S::VALUE + at, derivative);
+      if constexpr (S::HAS_TAIL) store(numbers_at(S::VALUE) + at, derivative);
     } else {
       elements_loss<S>(c, feature, row, value, derivative);
       if constexpr (S::IS_LINEAR) operands_round(derivative);
@@ -84,7 +85,7 @@ static __device__ __forceinline__ void value_take(context &c, int feature, int r
     }
   } else {
     if constexpr (S::IS_OPERAND && !S::IS_IN_PLACE) operands_round(value);
-    store(memory + S::VALUE + at, value);
+    store(numbers_at(S::VALUE) + at, value);
     if constexpr (S::HAS_TAIL && !S::IS_IN_PLACE) grad_store<S>(feature, row, derivative);
     if constexpr (S::GATHERS_VALUE)
       c.of_rows.give(S::GIVEN_VALUE + (c.group * S::OUT + c.first<S>() + feature) * ROWS + row,
@@ -138,12 +139,13 @@ static __device__ __forceinline__ void slices_gather(const context &c, int given
   gather<S::OUT * ROWS / 4>(
       c, c.of_rows, given + c.group * S::OUT * ROWS, [&](int vector, const float4 &value) {
         const int feature = vector / (ROWS / 4), row = vector % (ROWS / 4) * 4;
-        *(float4 *)(memory + to + feature * LINE + row) = value;
+        const float of[4] = {value.x, value.y, value.z, value.w};
+        store(numbers_at(to) + feature * LINE + row, of);
       });
   /* Lines behind the last are multiplied by what may be weights; another stage left its own. */
-  constexpr int BEHIND = (8 - S::OUT % 8) % 8 * ROWS;
+  constexpr int TERMS = HALF ? 16 : 8, BEHIND = (TERMS - S::OUT % TERMS) % TERMS * ROWS;
   for (int i = c.thread; i < BEHIND; i += THREADS)
-    memory[to + (S::OUT + i / ROWS) * LINE + i % ROWS] = 0;
+    numbers_at(to)[(S::OUT + i / ROWS) * LINE + i % ROWS] = 0;
 }
 
 /* Behind grad_take for all of a stage: the gradient is there for all threads. */

@@ -42,4 +42,19 @@ static __device__ __forceinline__ float tf32_rounded(float value) {
   return __uint_as_float(bits);
 }
 
+/* The nearest numbers that bfloat16 has, ties to even, the first in the lower half. */
+static __device__ __forceinline__ unsigned bf16_pair(float first, float second) {
+  const float of[2] = {first, second};
+  unsigned pair = 0;
+  for (int i = 0; i < 2; i++) {
+    unsigned bits = __float_as_uint(of[i]);
+    if ((bits & 0x7fffffffu) > 0x7f800000u)
+      bits |= 0x400000u; /* a NaN stays one */
+    else
+      bits += 0x7fffu + (bits >> 16 & 1);
+    pair |= bits >> 16 << 16 * i;
+  }
+  return pair;
+}
+
 #endif
