@@ -59,6 +59,7 @@ static void regions_check(const ep_case *test, const regions *all, int64_t end) 
 enum { OF_GATHERED = 1000000, OF_FULL_GRAD };
 
 static int64_t value_words(const ep_persistent_plan *plan, int features) {
+  if (plan->half) return (int64_t)ep_persistent_up(features, 16) * plan->row_line / 2;
   return (int64_t)ep_persistent_up(features, 8) * plan->row_line;
 }
 
