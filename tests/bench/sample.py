@@ -260,11 +260,12 @@ class Sample(Bench):
                 thread.join()
 
     def begin(self, rows):
-        """One epoch of each on the daemon, which from then on compiles in the background what is faster."""
+        """A short job of each on the daemon, which from then on compiles in the background what is faster. Of fewer
+        epochs it would be the CPU's."""
         for row in rows:
             daemon = self.daemon(row.one_core)
             try:
-                OurRuns(daemon, row, self.upload(daemon, row)).run(1)
+                OurRuns(daemon, row, self.upload(daemon, row)).run(row.epochs)
             except Exception as reason:  # is met again, and reported, when the network is measured
                 self.said(reason)
 
