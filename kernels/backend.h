@@ -83,9 +83,9 @@ typedef struct {
   ep_status (*compile)(ep_backend *backend, const ep_program *program, const char *executor,
                        ep_instance **out, ep_error *error);
   void (*release)(ep_instance *instance);
-  /* Whether `compile` of the program by that executor would find its kernels compiled. If not, they
-   * are compiled from now on, in the background, for later: a second or more. No slot: this
-   * backend's kernels are always there. */
+  /* Whether nothing is gained by waiting: `compile` of the program by that executor would find its
+   * kernels compiled, or they cannot be compiled ahead. If not, they are from now on, in the
+   * background, for later: a second or more. No slot: this backend's kernels are always there. */
   bool (*compile_ahead)(ep_backend *backend, const ep_program *program, const char *executor);
   void (*instance_info)(const ep_instance *instance, ep_instance_info *out);
 

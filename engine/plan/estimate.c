@@ -77,8 +77,7 @@ static double copy_seconds(const ep_plan *plan, const ep_device_info *device) {
 }
 
 /* Compiling is paid once, however many jobs come: each of those that came counts a share of it, so
- * that a program which is asked for again and again is compiled in the end, after waiting has cost
- * about as much. */
+ * that a program which is asked for again and again is given to the device in the end. */
 static double start_seconds(const ep_executor_cost *cost, const ep_program_past *past) {
   double compiling = fmax(0, cost->start_seconds - cost->again_seconds);
   if (past && past->compiled) compiling = 0;

@@ -29,7 +29,7 @@ enum { TIMINGS = 3, REMEMBERED = 256 };
 typedef struct {
   uint64_t program; /* 0 = none */
   char device[EP_DEVICE_ID_BYTES];
-  ep_tried_executors tried; /* the first is the device's own choice */
+  ep_tried_executors tried; /* the first is the one that it began with */
 } choice;
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* guards the two below */
@@ -40,7 +40,8 @@ static bool is_text(const char *text, size_t bytes) {
   return text[0] != '\0' && memchr(text, '\0', bytes);
 }
 
-/* The device's own choice is another one once its kernel is compiled. */
+/* own: the executor that the training began with, which is another one once a kernel is compiled.
+ */
 static ep_cache_key kept_key(const ep_trainer *t, const ep_backend_info *backend, const char *own) {
   ep_cache_key key = ep_trainer_cache_key(t, backend, "executor");
   ep_cache_key_add(&key, own);

@@ -292,12 +292,13 @@ bool gathered_try() {
 
 /* In bfloat16: widths and rows that are no multiples of 16, whole and sliced. Moves by large steps,
  * so that gradients show. */
-bool half_try(const ep_persistent_shape &shape, int rows_of_batch, unsigned variant) {
-  static const int widths[] = {90, 33, 1, 70, 20, 5};
-  ep_case *test = ep_case_create("bfloat16", 21, EP_LOSS_MSE);
-  for (int width : widths) {
-    ep_case_add_linear(test, width, true);
-    if (width != 5) ep_case_add(test, width == 33 ? EP_LAYER_GELU : EP_LAYER_TANH);
+bool half_try(const std::vector<int> &widths, const ep_persistent_shape &shape, int rows_of_batch,
+              unsigned variant, bool classifies) {
+  ep_case *test = ep_case_create("bfloat16", 21, classifies ? EP_LOSS_CROSS_ENTROPY : EP_LOSS_MSE);
+  for (size_t i = 0; i < widths.size(); i++) {
+    ep_case_add_linear(test, widths[i], true);
+    if (i + 1 < widths.size() || classifies)
+      ep_case_add(test, widths[i] == 33 ? EP_LAYER_GELU : EP_LAYER_TANH);
   }
   test->program.precision = EP_PRECISION_BF16;
   ep_case_training training = {};
@@ -421,8 +422,12 @@ int main(int argc, char **argv) {
     failed += !net_try(number);
   if (argc == 1)
     failed += !net_try(CLUSTERED_NET) + !net_try(SHARDED_NET) + !gathered_try() +
-              !large_table_try() + !small_table_try() + !half_try({1, 1, 1, 8, 0}, 40, 0) +
-              !half_try({1, 1, 3, 8, 0}, 24, 0) + !half_try({2, 2, 2, 8, 0}, 64, 2);
+              !large_table_try() + !small_table_try() +
+              !half_try({90, 33, 1, 70, 20, 5}, {1, 1, 1, 8, 0}, 40, 0, false) +
+              !half_try({90, 33, 1, 70, 20, 5}, {1, 1, 3, 8, 0}, 24, 0, true) +
+              !half_try({90, 33, 1, 70, 20, 5}, {2, 2, 2, 8, 0}, 64, 2, false) +
+              !half_try({1}, {1, 1, 1, 8, 0}, 24, 0, false) +
+              !half_try({3, 40, 4}, {1, 1, 3, 8, 0}, 16, 1, true);
   if (!getenv("EPOCHD_KEEP")) system(("rm -rf " + folder).c_str());
   printf("%d failed\n", failed);
   return failed ? EXIT_FAILURE : EXIT_SUCCESS;

@@ -214,7 +214,7 @@ START_TEST(programs_are_compiled_ahead) {
 }
 END_TEST
 
-/* The one that has waited for longest is asked for again by who needs it. */
+/* More than the list holds: those that it has forgotten are asked for again. */
 START_TEST(of_too_many_the_last_are_compiled) {
   const int count = 2 * EP_CUDA_AHEAD_MAX;
   for (int i = 0; i < count; i++) compiled_ahead(i);
@@ -228,7 +228,18 @@ START_TEST(what_fails_ahead_holds_up_nobody) {
   ck_assert_ptr_nonnull(none);
   ck_assert(!ep_cuda_compile_ahead(&backend, "tiny.cuh", none));
   while (!compiled_ahead(1)) moment_wait();
-  ck_assert(!ep_cuda_compile_ahead(&backend, "tiny.cuh", NULL)); /* memory was short */
+  none = strdup("#error none\n"); /* who asks again compiles it, and is told */
+  ck_assert_ptr_nonnull(none);
+  ck_assert(ep_cuda_compile_ahead(&backend, "tiny.cuh", none));
+  ck_assert(ep_cuda_compile_ahead(&backend, "tiny.cuh", NULL)); /* memory was short */
+}
+END_TEST
+
+/* Nothing is compiled for ever anew where nothing can be kept. */
+START_TEST(what_cannot_be_kept_is_compiled_ahead_once) {
+  setenv("EPOCHD_CACHE_DIR", "/dev/null/none", 1);
+  ck_assert(!compiled_ahead(1));
+  while (!compiled_ahead(1)) moment_wait();
 }
 END_TEST
 
@@ -248,4 +259,5 @@ EP_SUITE("cuda/compiler") {
   tcase_add_test(cases, programs_are_compiled_ahead);
   tcase_add_test(cases, of_too_many_the_last_are_compiled);
   tcase_add_test(cases, what_fails_ahead_holds_up_nobody);
+  tcase_add_test(cases, what_cannot_be_kept_is_compiled_ahead_once);
 }

@@ -17,8 +17,8 @@ enum {
 };
 
 /* A last layer of at most EP_CUDA_THIN_LINEAR_OUTPUTS outputs. weight: float32 [out, in]; x:
- * numbers [rows, pitch], the layer's input; derived: it is what an activation made, whose dy/dx is
- * `derivative`, numbers [rows, pitch], or, NULL, relu's; x_bias: [in], when the input is relu(x +
+ * numbers [rows, pitch], the layer's input; derivative: numbers [rows, pitch], dy/dx of what made
+ * it; NULL: relu's where `derived`, else 1; x_bias: [in], when the input is relu(x +
  * x_bias) instead; else NULL. Backward. grad: float32 [rows, out]. gradient: [slices, out, pitch],
  * written: grad^T x, or NULL; bias_sums: [slices, out], of grad's columns, or NULL. grad_x: numbers
  * [rows, pitch], written: grad W dy/dx; or NULL; x_sums: [slices, in], written: grad_x's columns;

@@ -14,6 +14,8 @@ static ep_status product_init(ep_cuda_network *network, const ep_cuda_gemm_shape
                               bool searched, ep_cuda_gemm *gemm, ep_error *error) {
   const size_t bytes = EP_CUDA_GEMM_WORKSPACE_BYTES;
   if (!searched) return ep_cuda_gemm_init(network->backend, shape, bytes, gemm, error);
+  if (network->side.stream) /* nothing else may be at work */
+    EP_CUDA_TRY(cudaStreamSynchronize(network->side.stream), "the work on the device");
   return ep_cuda_gemm_search(network->backend, shape, network->workspace, bytes, network->stream,
                              gemm, error);
 }

@@ -2,13 +2,10 @@
 
 #include <string.h>
 
-static ep_status stream_make(ep_cuda_side *side, ep_error *error) {
-  cudaError_t code = cudaEventCreateWithFlags(&side->begun, cudaEventDisableTiming);
-  if (code == cudaSuccess) code = cudaEventCreateWithFlags(&side->done, cudaEventDisableTiming);
-  if (code == cudaSuccess) code = cudaStreamCreateWithFlags(&side->stream, cudaStreamNonBlocking);
-  if (code == cudaSuccess) return EP_OK;
-  ep_cuda_side_deinit(side);
-  return ep_cuda_fail(error, code, "making a stream");
+static bool stream_make(ep_cuda_side *side) {
+  return cudaEventCreateWithFlags(&side->begun, cudaEventDisableTiming) == cudaSuccess &&
+         cudaEventCreateWithFlags(&side->done, cudaEventDisableTiming) == cudaSuccess &&
+         cudaStreamCreateWithFlags(&side->stream, cudaStreamNonBlocking) == cudaSuccess;
 }
 
 ep_status ep_cuda_side_enable(ep_cuda_network *network, ep_error *error) {
@@ -16,19 +13,19 @@ ep_status ep_cuda_side_enable(ep_cuda_network *network, ep_error *error) {
   const ep_cuda_memory before = network->memory;
   ep_cuda_side *side = &network->side;
   if (share->evaluates || share->shares || share->train_x || side->stream) return EP_OK;
-  ep_status status = ep_cuda_memory_take(&network->memory, &side->workspace, 1,
-                                         EP_CUDA_GEMM_WORKSPACE_BYTES, 1, error);
-  if (status == EP_OK && network->padded_floats > 0)
-    status = ep_cuda_memory_take(&network->memory, &side->padded_out, 1, network->padded_floats,
-                                 sizeof(float), error);
-  if (status == EP_OK) return stream_make(side, error);
-  if (status != EP_NO_MEMORY) return status;
+  const ep_cuda_buffer buffers[] = {
+      {&side->workspace, network->workspace ? 1 : 0, EP_CUDA_GEMM_WORKSPACE_BYTES, 1},
+      {&side->padded_out, network->padded_floats > 0 ? 1 : 0, network->padded_floats,
+       sizeof(float)}};
+  const ep_status status = ep_cuda_memory_take_all(&network->memory, buffers, 2, error);
+  if (status == EP_OK && stream_make(side)) return EP_OK;
+  ep_cuda_side_deinit(side);
   ep_cuda_memory_give_back(&network->memory, &before);
-  *side = (ep_cuda_side){.stream = NULL};
-  return EP_OK;
+  return status == EP_NO_MEMORY ? EP_OK : status;
 }
 
 void ep_cuda_side_deinit(ep_cuda_side *side) {
+  if (side->stream) cudaStreamSynchronize(side->stream);
   if (side->stream) cudaStreamDestroy(side->stream);
   if (side->done) cudaEventDestroy(side->done);
   if (side->begun) cudaEventDestroy(side->begun);

@@ -300,6 +300,31 @@ typedef struct {
 static pthread_mutex_t ahead_mutex = PTHREAD_MUTEX_INITIALIZER; /* guards what follows */
 static ahead_program ahead[EP_CUDA_AHEAD_MAX];                  /* the first is being compiled */
 static int ahead_count;
+static ep_cache_key lost[EP_CUDA_AHEAD_MAX]; /* of the last that failed, or could not be kept */
+static int lost_count;
+
+static ep_cache_key key_of(int capability, const char *file, const char *program) {
+  char architecture[ARCHITECTURE_BYTES];
+  const char *options[OPTIONS];
+  options_make(capability, architecture, options);
+  return cubin_key(file, program, options);
+}
+
+static bool is_on_disk(const ep_cache_key *key) {
+  size_t bytes = 0;
+  char *kept = ep_cache_read(key, &bytes);
+  free(kept);
+  return kept != NULL;
+}
+
+static bool is_lost(const ep_cache_key *key) {
+  bool found = false;
+  pthread_mutex_lock(&ahead_mutex);
+  for (int i = 0; i < lost_count && i < EP_CUDA_AHEAD_MAX; i++)
+    found = found || memcmp(&lost[i], key, sizeof *key) == 0;
+  pthread_mutex_unlock(&ahead_mutex);
+  return found;
+}
 
 /* Takes the program at `at` out of the list. */
 static void ahead_drop(int at) {
@@ -309,8 +334,8 @@ static void ahead_drop(int at) {
   memmove(&ahead[at], &ahead[at + 1], (size_t)(ahead_count - at) * sizeof *ahead);
 }
 
-/* The thread: until nothing is left. A failure is told to the one that needs the kernel, who
- * compiles it then. */
+/* The thread: until nothing is left. A failure is told to the one that compiles the program again
+ * when it needs it. */
 static void *ahead_run(void *none) {
   const int nice = 10;
   setpriority(PRIO_PROCESS, (id_t)gettid(), nice);
@@ -322,7 +347,10 @@ static void *ahead_run(void *none) {
     pthread_mutex_unlock(&ahead_mutex);
     cubin_get(of.capability, of.file, of.program, &cubin, &bytes, NULL);
     free(cubin);
+    const ep_cache_key key = key_of(of.capability, of.file, of.program);
+    const bool kept = is_on_disk(&key);
     pthread_mutex_lock(&ahead_mutex);
+    if (!kept) lost[lost_count++ % EP_CUDA_AHEAD_MAX] = key;
     ahead_drop(0);
   }
   pthread_mutex_unlock(&ahead_mutex);
@@ -369,29 +397,22 @@ static bool is_loaded(int device, const char *file, const char *program) {
   return loaded;
 }
 
-static bool is_on_disk(int capability, const char *file, const char *program) {
-  char architecture[ARCHITECTURE_BYTES];
-  const char *options[OPTIONS];
-  size_t bytes = 0;
-  options_make(capability, architecture, options);
-  const ep_cache_key key = cubin_key(file, program, options);
-  char *kept = ep_cache_read(&key, &bytes);
-  free(kept);
-  return kept != NULL;
-}
-
 bool ep_cuda_compile_ahead(const ep_backend *backend, const char *file, char *program) {
   ahead_program wanted = {.capability = backend->gpu.capability, .program = program};
   if (program && is_loaded(backend->device, file, program)) {
     free(program);
     return true;
   }
-  const bool able = program && ep_cuda_compiler_exists();
-  const bool there = able && is_on_disk(wanted.capability, file, program);
-  if (able && !there) wanted.file = strdup(file);
+  if (!program || !ep_cuda_compiler_exists()) {
+    free(program);
+    return true;
+  }
+  const ep_cache_key key = key_of(wanted.capability, file, program);
+  const bool done = is_on_disk(&key) || is_lost(&key);
+  if (!done) wanted.file = strdup(file);
   if (wanted.file)
     ahead_add(&wanted);
   else
     free(program);
-  return there;
+  return done;
 }

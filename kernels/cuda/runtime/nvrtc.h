@@ -18,10 +18,11 @@ typedef struct ep_cuda_compiled ep_cuda_compiled;
 ep_status ep_cuda_compile(const ep_backend *backend, const char *file, const char *name,
                           char *program, ep_cuda_compiled **out, ep_error *error);
 
-/* The same without loading it: whether it is there already, on disk or loaded. If not, a thread of
- * little priority compiles it from now on, one program after the other, and keeps it on disk; of
- * more than EP_CUDA_AHEAD_MAX that wait, the one that has waited for longest is forgotten. The
- * program is freed here, or later. Thread-safe. */
+/* The same without loading it: whether ep_cuda_compile should be called now, because the kernel is
+ * on disk or loaded, or because this did what it can: it failed, or its kernel could not be kept.
+ * If not, a thread of little priority compiles it from now on, one program after the other, and
+ * keeps it on disk; of more than EP_CUDA_AHEAD_MAX that wait, the one that has waited for longest
+ * is forgotten. The program is freed here, or later; NULL is as there. Thread-safe. */
 enum { EP_CUDA_AHEAD_MAX = 64 };
 bool ep_cuda_compile_ahead(const ep_backend *backend, const char *file, char *program);
 

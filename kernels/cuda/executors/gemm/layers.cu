@@ -14,7 +14,6 @@ enum { LINES = 8, THREADS = WARP * LINES, TILE = 32, QUAD = 4 };
 /* --- forward ------------------------------------------------------------------------------- */
 
 /* y = f(x), kept or dropped, and dy/dx in the place of x. */
-template <ep_layer_type TYPE>
 static __device__ __forceinline__ void number_activate(const ep_op &op, float factor, float &x,
                                                        float &y) {
   const float value = ep_activation(&op, x);
@@ -32,13 +31,13 @@ static __global__ void activate(ep_op given, int64_t count, T *x, T *y) {
     float of[QUAD], to[QUAD];
     load<QUAD>(x + quad * QUAD, of);
 #pragma unroll
-    for (int i = 0; i < QUAD; i++) number_activate<TYPE>(op, 1, of[i], to[i]);
+    for (int i = 0; i < QUAD; i++) number_activate(op, 1, of[i], to[i]);
     store<QUAD>(x + quad * QUAD, of);
     store<QUAD>(y + quad * QUAD, to);
   }
   for (int64_t at = QUAD * quads + thread; at < count; at += threads) {
     float of = (float)x[at], to;
-    number_activate<TYPE>(op, 1, of, to);
+    number_activate(op, 1, of, to);
     x[at] = (T)of;
     y[at] = (T)to;
   }
@@ -64,7 +63,7 @@ static __global__ void activate_dropping(ep_op given, ep_gemm_dropout drop, int6
       const int64_t place = row * pitch + (at - row * drop.columns);
       const float factor = ep_dropout_word_keeps(words.word[i], drop.p) ? scale : 0;
       float of = (float)x[place], to;
-      number_activate<TYPE>(op, factor, of, to);
+      number_activate(op, factor, of, to);
       x[place] = (T)of;
       y[place] = (T)to;
     }

@@ -31,8 +31,8 @@ typedef struct {
   bool bare;  /* TF32: bias and relu are left to the thin layer above, the product is faster so */
   bool thin;  /* the last, with so few outputs that no product comes back */
   bool moves; /* plain gradient descent: the product of the weight ends in the weight itself */
-  bool activates;     /* in a pass of its own: the product cannot */
-  float decay;        /* the weight's */
+  bool activates; /* its activation or dropout has a pass of its own: no product's end does it */
+  float decay;    /* the weight's */
   bool hopper_weight; /* the product of the weight is one of our own kernels */
 
   void *weight; /* a copy as numbers [out_pitch, in_pitch]; or NULL */

@@ -189,8 +189,8 @@ static ep_status thin_back(const pass *p, int i, ep_error *error) {
   thin.grad = self->network->grad;
   thin.gradient = layer->trains_weight ? layer->gradient : NULL;
   thin.bias_sums = layer->trains_bias ? layer->bias_gradient : NULL;
-  if (goes_on) thin.grad_x = ep_gemm_grad(self, i - 1);
   if (goes_on) {
+    thin.grad_x = ep_gemm_grad(self, i - 1);
     thin.transposed =
         under->trains_weight && !self->half ? ep_gemm_grad_transposed(self, i - 1) : NULL;
     thin.x_sums = under->trains_bias ? under->bias_gradient : NULL;

@@ -148,6 +148,7 @@ static ep_status memory_take(ep_images_network *images, ep_error *error) {
   images->in_pitch =
       patched ? (int64_t)EP_IMAGES_FEW : ep_images_across(images, program->in.channels);
   const extent most = extent_of(images);
+  const bool beside = images->network->side.stream != NULL;
   const ep_cuda_buffer buffers[] = {
       {&images->input, batch, program->in.height * program->in.width * images->in_pitch, size},
       {&images->patches, window > 0 ? batch : 0, first.height * first.width * window, size},
@@ -155,13 +156,13 @@ static ep_status memory_take(ep_images_network *images, ep_error *error) {
        images->head ? images->head->out_features : ep_shape_count(last), sizeof(float)},
       {&images->grads[0], batch, most.numbers, size},
       {&images->grads[1], batch, most.numbers, size},
-      {&images->grads[2], batch, most.numbers, size},
+      {&images->grads[2], beside ? batch : 0, most.numbers, size},
       {&images->sums, 2 * EP_IMAGES_SLICES, most.pitch, sizeof(float)},
       {&images->plain, batch, most.plain, sizeof(float)},
       {&images->split_x, batch * EP_IMAGES_PARTS, most.split_x, sizeof(float)},
       {&images->split_y, batch * EP_IMAGES_PARTS, most.split_y, sizeof(float)},
       {&images->workspace, 1, EP_CONVOLUTION_WORKSPACE_BYTES, 1},
-      {&images->weights_workspace, 1, EP_CONVOLUTION_WORKSPACE_BYTES, 1},
+      {&images->weights_workspace, beside ? 1 : 0, EP_CONVOLUTION_WORKSPACE_BYTES, 1},
   };
   ep_status status = ep_cuda_memory_take_all(&images->network->memory, buffers,
                                              sizeof buffers / sizeof *buffers, error);
@@ -183,13 +184,14 @@ static bool trains(const ep_images_network *images, const ep_op *op) {
 static void layers_decide(ep_images_network *images) {
   const ep_images_parts *parts = &images->parts;
   images->first_trained = parts->count;
+  const int places = images->network->side.stream ? EP_IMAGES_GRADS : 2;
   int grad = 0;
   for (int i = parts->count - 1; i >= 0; i--) {
     const ep_images_part *part = &parts->rows[i];
     ep_images_layer *layer = &images->layers[i];
     layer->grad = grad;
     if (part->kind != EP_IMAGES_DROPOUT && !ep_images_norm_is_direct(images, part))
-      grad = (grad + 1) % EP_IMAGES_GRADS;
+      grad = (grad + 1) % places;
     layer->grad_x = grad;
     layer->trained = part->kind == EP_IMAGES_BLEND
                          ? trains(images, part->biased) || trains(images, part->norm)
@@ -411,15 +413,28 @@ static ep_status weights_list(ep_images_network *images, ep_error *error) {
 
 /* --- create, destroy ------------------------------------------------------------------------- */
 
-static ep_status images_build(ep_images_network *images, ep_error *error) {
+/* All but the convolutions. */
+static ep_status layers_take(ep_images_network *images, ep_error *error) {
   layers_decide(images);
   images->head = head_find(images);
-  ep_status status = ep_cuda_side_enable(images->network, error);
-  if (status == EP_OK) status = memory_take(images, error);
+  ep_status status = memory_take(images, error);
   if (status == EP_OK && images->head) status = head_take(images, error);
-  if (status == EP_OK) status = weights_list(images, error);
-  if (status == EP_OK) status = convolutions_make(images, error);
-  return status;
+  return status == EP_OK ? weights_list(images, error) : status;
+}
+
+/* With a second stream, or, where memory is short, without. */
+static ep_status images_build(ep_images_network *images, ep_error *error) {
+  ep_cuda_network *network = images->network;
+  const ep_cuda_memory before = network->memory;
+  ep_status status = ep_cuda_side_enable(network, error);
+  if (status == EP_OK) status = layers_take(images, error);
+  if (status == EP_NO_MEMORY && network->side.stream) {
+    ep_cuda_side_deinit(&network->side);
+    ep_cuda_memory_give_back(&network->memory, &before);
+    images->grads[2] = images->weights_workspace = NULL;
+    status = layers_take(images, error);
+  }
+  return status == EP_OK ? convolutions_make(images, error) : status;
 }
 
 ep_status ep_images_network_create(ep_cuda_network *network, ep_images_network **out,

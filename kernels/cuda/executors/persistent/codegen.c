@@ -155,6 +155,7 @@ static void places_write(FILE *out, const ep_persistent_plan *plan, int i) {
   number_write(out, "VALUE", stage->value);
   number_write(out, "GRAD", stage->grad);
   number_write(out, "GRAD_LINE", stage->grad_line);
+  number_write(out, "SCORES", stage->scores);
   number_write(out, "FULL_VALUE", stage->full_value);
   number_write(out, "FULL_GRAD", stage->full_grad);
   number_write(out, "NORMAL", stage->normal);

@@ -11,8 +11,15 @@
 
 constexpr int HALF_TERMS = 16;
 
+/* Whether a lane's two of eight terms are neighbours: a line of weights[m * W_M + k * W_K] has
+ * them. */
+template <int W_M, int W_K> constexpr bool has_neighbours() {
+  return W_K == 1 && W_M > 1;
+}
+
 /* a: 16 outputs by 16 terms of weights[m * W_M + k * W_K], from term k on. CLAMPS: terms behind the
- * last of K are the last, since what is there may be no number. */
+ * last of K are the last, since what is in lines behind the weights may be no number. Behind the
+ * last neighbours come other weights, or 16 zeros (memory.c). */
 template <int M, int K, int W_M, int W_K, bool CLAMPS>
 static __device__ __forceinline__ void half_weights(const context &c, const float *weights, int k,
                                                     unsigned (&a)[4]) {
@@ -26,9 +33,9 @@ static __device__ __forceinline__ void half_weights(const context &c, const floa
       a[i] = 0;
       continue;
     }
-    if constexpr (W_K == 1 && W_M % 2 == 0) {
+    if constexpr (has_neighbours<W_M, W_K>() && W_M % 2 == 0) {
       load(pair, of + term + 2 * t);
-    } else if constexpr (W_K == 1) {
+    } else if constexpr (has_neighbours<W_M, W_K>()) {
       pair[0] = of[term + 2 * t], pair[1] = of[term + 2 * t + 1];
     } else {
       const int first = term + t, second = first + 4;
@@ -48,15 +55,15 @@ static __device__ __forceinline__ void half_values(const context &c, const half_
   ldmatrix_transposed(b, x + term * LINE + (TWO ? matrix / 2 * 8 : 0));
 }
 
-/* The same of the input's rows; their terms are four apart. */
-template <bool, bool TWO>
+/* The same of the input's rows. */
+template <bool NEIGHBOURS, bool TWO>
 static __device__ __forceinline__ void half_values(const context &c, const float *x, int k,
                                                    unsigned (&b)[4]) {
   const int g = c.lane / 4, t = c.lane % 4;
 #pragma unroll
   for (int i = 0; i < (TWO ? 4 : 2); i++) {
-    const float *from = x + (g + i / 2 * 8) * INPUT_LINE + k + i % 2 * 8 + t;
-    b[i] = bf16_pair(from[0], from[4]);
+    const float *from = x + (g + i / 2 * 8) * INPUT_LINE + k + i % 2 * 8 + (NEIGHBOURS ? 2 * t : t);
+    b[i] = bf16_pair(from[0], from[NEIGHBOURS ? 1 : 4]);
   }
 }
 
@@ -77,7 +84,7 @@ static __device__ __forceinline__ void half_multiply(const context &c, const flo
     for (int j = 0; j < TILING::FRAGMENTS; j += 2) {
       constexpr bool TWO = TILING::FRAGMENTS > 1;
       unsigned b[4];
-      half_values<W_K == 1, TWO>(c, x + j * 8 * X_ROW, k, b);
+      half_values<has_neighbours<W_M, W_K>(), TWO>(c, x + j * 8 * X_ROW, k, b);
       mma_bf16(sum[j], a[0], a[1], a[2], a[3], b[0], b[1]);
       if constexpr (TWO) mma_bf16(sum[j + 1], a[0], a[1], a[2], a[3], b[2], b[3]);
     }

@@ -43,13 +43,11 @@ static __device__ __forceinline__ void row_loss(context &c, int row, int lane) {
   const int label = __float_as_int(c.input()[row * INPUT_LINE + TARGETS_AT]);
   float z[EACH], largest = lowest, asked = 0, sum = 0, value = 0;
   int index = S::OUT;
-  number *scores = numbers_at(S::GRAD) + row;
+  const float *scores = memory + S::SCORES + row;
 #pragma unroll
   for (int i = 0; i < EACH; i++) {
     const int j = lane + i * LANES;
-    float of[1] = {lowest};
-    if (j < S::OUT) load(of, scores + j * LINE);
-    z[i] = of[0];
+    z[i] = j < S::OUT ? scores[j * LINE] : lowest;
     if (j < S::OUT && ep_argmax_precedes(z[i], j, largest, index)) largest = z[i], index = j;
     if (j == label) asked = z[i];
   }
@@ -85,7 +83,7 @@ static __device__ __forceinline__ void row_loss(context &c, int row, int lane) {
       grad[0] *= derivative[0];
     }
     operands_round(grad);
-    store(scores + j * LINE, grad);
+    store(numbers_at(S::GRAD) + j * LINE + row, grad);
   }
   value = ep_loss_normalizes(LOSS) ? lanes_sum<LANES>(value) : -asked;
   if (lane != 0 || !valid) return;

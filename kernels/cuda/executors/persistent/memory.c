@@ -83,7 +83,7 @@ static bool fits_in_place(const ep_persistent_plan *plan, int i) {
 }
 
 /* gathered: where all whole values lie, one after the other; -1: each has a place. */
-static void values_place(ep_persistent_plan *plan, int i, int gathered) {
+static void values_place(const ep_program *program, ep_persistent_plan *plan, int i, int gathered) {
   ep_persistent_stage *stage = &plan->stages[i];
   const bool last = i + 1 == plan->stages_count;
   const bool norm = is_norm(plan, i);
@@ -104,6 +104,9 @@ static void values_place(ep_persistent_plan *plan, int i, int gathered) {
                   : stage->in_place ? stage->value
                                     : take_value(plan, stage->slice);
   }
+  stage->scores = stage->grad;
+  if (last && plan->half && ep_loss_takes_classes(program->loss))
+    stage->scores = take(plan, (int64_t)stage->slice * plan->row_line);
   if (norm) {
     const bool by_row = stage->core->type == EP_LAYER_LAYER_NORM;
     stage->inverse = take(plan, by_row ? plan->rows : stage->slice);
@@ -275,7 +278,7 @@ static void shared_place(const ep_program *program, ep_persistent_plan *plan) {
     if (ep_persistent_gathers_value(plan, i)) values = most(values, plan->stages[i].out);
   const bool shares = plan->thrift == EP_PERSISTENT_REGATHERS;
   const int full_value = shares ? take_value(plan, values) : -1;
-  for (int i = 0; i < plan->stages_count; i++) values_place(plan, i, full_value);
+  for (int i = 0; i < plan->stages_count; i++) values_place(program, plan, i, full_value);
   for (int i = 0; i < plan->stages_count; i++)
     if (ep_persistent_gathers_grad(plan, i)) gathered = most(gathered, plan->stages[i].out);
   const int full_grad = take_value(plan, gathered); /* of one stage at a time */

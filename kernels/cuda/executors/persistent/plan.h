@@ -52,6 +52,7 @@ typedef struct {
   int segment, bias_word, segment_words; /* its parameters */
   int state;                             /* the first of its words of a thread's state */
   int value, grad, full_value, full_grad, normal, inverse, running, masks;
+  int scores;    /* float32, of classes: the last stage's, until their gradient is there */
   int grad_line; /* an embedding's: words from one row's gradient to the next one's */
   int given_sums, given_all, given_value, given_back, given_back_all, given_grad, given_statistics;
 } ep_persistent_stage;

@@ -76,7 +76,7 @@ static __device__ __forceinline__ void value_take(context &c, int feature, int r
   const int at = feature * LINE + row;
   if constexpr (S::IS_LAST) {
     if constexpr (TAKES_CLASSES) {
-      grad_store<S>(feature, row, value); /* until the whole row is there: classes_loss */
+      store(memory + S::SCORES + at, value); /* until the whole row is there: classes_loss */
       if constexpr (S::HAS_TAIL) store(numbers_at(S::VALUE) + at, derivative);
     } else {
       elements_loss<S>(c, feature, row, value, derivative);

@@ -86,6 +86,8 @@ static void stage_regions(const ep_persistent_plan *plan, int i, regions *all) {
             : (int64_t)(plan->rows - 1) * stage->grad_line + stage->out);
   else
     add(all, of_grad, "a gradient", stage->grad, value_words(plan, stage->slice));
+  if (stage->scores != stage->grad)
+    add(all, owner + 7, "scores", stage->scores, (int64_t)stage->slice * plan->row_line);
   if (ep_persistent_gathers_grad(plan, i))
     add(all, OF_FULL_GRAD, "a whole gradient", stage->full_grad, value_words(plan, stage->out));
   if (norm) {
