@@ -12,14 +12,15 @@ extern "C" {
 
 enum {
   EP_CUDA_LINEAR_SLICES = 128,
-  EP_CUDA_LINEAR_WIDE = 1024, /* inputs */
+  EP_CUDA_WIDE_LINEAR_SLICES = 32,
+  EP_CUDA_WIDE_LINEAR_INPUTS = 1024, /* a wide one has more */
   EP_CUDA_THIN_LINEAR_OUTPUTS = 16
 };
 
 /* A last layer of at most EP_CUDA_THIN_LINEAR_OUTPUTS outputs. weight: float32 [out, in]; x:
  * numbers [rows, pitch], the layer's input; derivative: numbers [rows, pitch], dy/dx of what made
- * it; NULL: relu's where `derived`, else 1; x_bias: [in], when the input is relu(x +
- * x_bias) instead; else NULL. Backward. grad: float32 [rows, out]. gradient: [slices, out, pitch],
+ * it; NULL: relu's where `derived`, else 1; x_bias: [in], when the input is relu(x + x_bias)
+ * instead; else NULL. Backward. grad: float32 [rows, out]. gradient: [slices, out, pitch],
  * written: grad^T x, or NULL; bias_sums: [slices, out], of grad's columns, or NULL. grad_x: numbers
  * [rows, pitch], written: grad W dy/dx; or NULL; x_sums: [slices, in], written: grad_x's columns;
  * or NULL; transposed: float32 [in, rows], written: grad_x transposed; or NULL, as always in
@@ -39,7 +40,8 @@ typedef struct {
 /* A slice has sixteen rows or more. Wide layers have blocks enough with few. */
 static inline int ep_cuda_thin_linear_slices(int64_t rows, int64_t in) {
   const int64_t sixteens = (rows + 15) / 16;
-  const int most = in > EP_CUDA_LINEAR_WIDE ? EP_CUDA_LINEAR_SLICES / 4 : EP_CUDA_LINEAR_SLICES;
+  const bool wide = in > EP_CUDA_WIDE_LINEAR_INPUTS;
+  const int most = wide ? EP_CUDA_WIDE_LINEAR_SLICES : EP_CUDA_LINEAR_SLICES;
   return sixteens < most ? (int)sixteens : most;
 }
 

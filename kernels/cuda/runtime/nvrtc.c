@@ -399,11 +399,7 @@ static bool is_loaded(int device, const char *file, const char *program) {
 
 bool ep_cuda_compile_ahead(const ep_backend *backend, const char *file, char *program) {
   ahead_program wanted = {.capability = backend->gpu.capability, .program = program};
-  if (program && is_loaded(backend->device, file, program)) {
-    free(program);
-    return true;
-  }
-  if (!program || !ep_cuda_compiler_exists()) {
+  if (!program || !ep_cuda_compiler_exists() || is_loaded(backend->device, file, program)) {
     free(program);
     return true;
   }

@@ -16,6 +16,7 @@ static void plan_write(ep_cuda_codegen *codegen, const ep_persistent_plan *plan)
                  {"MICRO_BATCHES", plan->micro_batches},
                  {"ROWS", plan->rows},
                  {"LINE", plan->row_line},
+                 {"TERMS", ep_persistent_terms(plan)},
                  {"INPUT", plan->input},
                  {"INPUT_BUFFERS", plan->input_buffers},
                  {"ROW_WORDS", plan->row_words},

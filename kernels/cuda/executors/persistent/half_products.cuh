@@ -9,8 +9,6 @@
 
 #include "kernels/cuda/executors/persistent/context.cuh"
 
-constexpr int HALF_TERMS = 16;
-
 /* Whether a lane's two of eight terms are neighbours: a line of weights[m * W_M + k * W_K] has
  * them. */
 template <int W_M, int W_K> constexpr bool has_neighbours() {
@@ -72,12 +70,12 @@ template <class TILING, int M, int K, int W_M, int W_K, int X_ROW, class X>
 static __device__ __forceinline__ void half_multiply(const context &c, const float *weights,
                                                      const X *x, int split,
                                                      float (&sum)[TILING::FRAGMENTS][4]) {
-  constexpr int STEPS = divide_up(K, HALF_TERMS), EACH = STEPS / TILING::SPLITS,
+  constexpr int STEPS = divide_up(K, TERMS), EACH = STEPS / TILING::SPLITS,
                 LEFT = STEPS % TILING::SPLITS;
-  constexpr bool CUT = K % HALF_TERMS != 0; /* the last step is */
+  constexpr bool CUT = K % TERMS != 0; /* the last step is */
   constexpr int PEELED = CUT && LEFT == 0 && EACH > 0 ? 1 : 0;
   auto multiply_step = [&](int i, auto cut) {
-    const int k = (i * TILING::SPLITS + split) * HALF_TERMS;
+    const int k = (i * TILING::SPLITS + split) * TERMS;
     unsigned a[4];
     half_weights<M, K, W_M, W_K, decltype(cut)::value>(c, weights, k, a);
 #pragma unroll
@@ -143,10 +141,8 @@ static __device__ __forceinline__ void half_gradient(const context &c, const X *
     }
   };
 #pragma unroll 2
-  for (int row = 0; row + HALF_TERMS <= ROWS; row += HALF_TERMS)
-    multiply_rows(row, constant<true>());
-  if constexpr (ROWS % HALF_TERMS != 0)
-    multiply_rows(ROWS / HALF_TERMS * HALF_TERMS, constant<false>());
+  for (int row = 0; row + TERMS <= ROWS; row += TERMS) multiply_rows(row, constant<true>());
+  if constexpr (ROWS % TERMS != 0) multiply_rows(ROWS / TERMS * TERMS, constant<false>());
 }
 
 #endif

@@ -27,14 +27,10 @@ static int take(ep_persistent_plan *plan, int64_t words) {
   return at;
 }
 
-/* Terms of a product by tensor cores: what is behind the last one is zero. */
-static int terms_of(const ep_persistent_plan *plan) {
-  return plan->half ? 16 : 8;
-}
-
 /* [features, rows] of a value. */
 static int take_value(ep_persistent_plan *plan, int features) {
-  const int64_t numbers = (int64_t)ep_persistent_up(features, terms_of(plan)) * plan->row_line;
+  const int64_t numbers =
+      (int64_t)ep_persistent_up(features, ep_persistent_terms(plan)) * plan->row_line;
   return take(plan, plan->half ? numbers / 2 : numbers);
 }
 
@@ -297,7 +293,7 @@ static void shared_place(const ep_program *program, ep_persistent_plan *plan) {
   plan->order = take(plan, 2 * (int64_t)plan->rows);
   plan->permutation = take(plan, permutation_words);
   plan->metrics = take(plan, 4 * (int64_t)threads);
-  plan->targets = ep_persistent_up(features, terms_of(plan));
+  plan->targets = ep_persistent_up(features, ep_persistent_terms(plan));
   plan->row_words = plan->targets + ep_persistent_up((int)program->target_columns, 4);
   plan->input_line = plan->row_words % 8 == 4 ? plan->row_words : plan->row_words + 4;
   const int64_t input = (int64_t)plan->rows * plan->input_line;

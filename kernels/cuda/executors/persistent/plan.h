@@ -269,6 +269,11 @@ ep_persistent_tiling ep_persistent_tile_gradient(const ep_persistent_plan *plan,
 static inline int ep_persistent_up(int count, int multiple) {
   return (count + multiple - 1) / multiple * multiple;
 }
+
+/* Terms of a product by tensor cores: what is behind the last one is zero. */
+static inline int ep_persistent_terms(const ep_persistent_plan *plan) {
+  return plan->half ? 16 : 8;
+}
 static inline int ep_persistent_parts(int count, int each) {
   return (count + each - 1) / each;
 }

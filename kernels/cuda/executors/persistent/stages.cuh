@@ -143,7 +143,7 @@ static __device__ __forceinline__ void slices_gather(const context &c, int given
         store(numbers_at(to) + feature * LINE + row, of);
       });
   /* Lines behind the last are multiplied by what may be weights; another stage left its own. */
-  constexpr int TERMS = HALF ? 16 : 8, BEHIND = (TERMS - S::OUT % TERMS) % TERMS * ROWS;
+  constexpr int BEHIND = (TERMS - S::OUT % TERMS) % TERMS * ROWS;
   for (int i = c.thread; i < BEHIND; i += THREADS)
     numbers_at(to)[(S::OUT + i / ROWS) * LINE + i % ROWS] = 0;
 }
